@@ -1,0 +1,1 @@
+//! Where files, tables and expressions meet: writing, scanning, taking and deleting rows

@@ -1,0 +1,1 @@
+//! SQL predicates and expressions over record batches

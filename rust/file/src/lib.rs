@@ -1,0 +1,13 @@
+//! One Lance data file: container, schema, encodings, layouts, reading and writing.
+
+mod encoding;
+mod error;
+mod layout;
+mod version;
+
+pub use encoding::{Compression, Encoding, PackedField, PackedWidth};
+pub use error::{FileError, FileErrorKind, Result};
+pub use layout::{
+    Blob, Constant, DictionaryItems, FullZip, Layer, MiniBlock, PageLayout, ZipWidth,
+};
+pub use version::FileVersion;

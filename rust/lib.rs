@@ -1,0 +1,1 @@
+//! An independent implementation of the Lance columnar format.

@@ -1,0 +1,1 @@
+//! A Lance dataset's versions: manifests, fragments, deletion vectors, transactions, commits
