@@ -36,12 +36,13 @@ pub struct IoError {
 
 impl IoError {
     /// An error of `kind` at `location`, described by `message`.
-    pub fn new(
-        kind: IoErrorKind,
-        location: impl Into<String>,
-        message: impl Into<String>,
-    ) -> Self {
-        Self { kind, location: location.into(), message: message.into(), source: None }
+    pub fn new(kind: IoErrorKind, location: impl Into<String>, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            location: location.into(),
+            message: message.into(),
+            source: None,
+        }
     }
 
     /// Adds the error that caused this one.
@@ -57,7 +58,9 @@ impl IoError {
     /// An operating system error at `location`.
     pub fn from_os(location: impl Into<String>, error: std::io::Error) -> Self {
         let kind = match error.kind() {
-            std::io::ErrorKind::NotFound => IoErrorKind::NotFound,
+            std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => {
+                IoErrorKind::NotFound
+            }
             std::io::ErrorKind::AlreadyExists => IoErrorKind::AlreadyExists,
             std::io::ErrorKind::PermissionDenied => IoErrorKind::PermissionDenied,
             std::io::ErrorKind::UnexpectedEof => IoErrorKind::OutOfRange,
@@ -85,6 +88,8 @@ impl fmt::Display for IoError {
 
 impl std::error::Error for IoError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.source.as_deref().map(|e| e as &(dyn std::error::Error + 'static))
+        self.source
+            .as_deref()
+            .map(|e| e as &(dyn std::error::Error + 'static))
     }
 }

@@ -1,0 +1,79 @@
+//! Committing fragments that were written elsewhere.
+
+use pennon::EngineError;
+use pennon::table::{CommitOptions, Fragment, Operation, TableError, Transaction};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::dataset::NativeDataset;
+use crate::error::{Raised, Result};
+use crate::write::fresh_schema;
+
+/// An operation as Python describes it: its name and its parts, fragments as JSON.
+#[derive(FromPyObject)]
+pub(crate) struct NativeOperation<'py> {
+    name: String,
+    #[pyo3(attribute("fragments"))]
+    fragments: Vec<String>,
+    #[pyo3(attribute("deleted_fragment_ids"))]
+    deleted_fragment_ids: Vec<u64>,
+    #[pyo3(attribute("predicate"))]
+    predicate: Option<String>,
+    #[pyo3(attribute("schema"))]
+    schema: Option<Bound<'py, PyAny>>,
+    #[pyo3(attribute("version"))]
+    version: Option<u64>,
+}
+
+impl NativeOperation<'_> {
+    fn into_operation(self) -> Result<Operation> {
+        let fragments = self
+            .fragments
+            .iter()
+            .map(|json| Fragment::from_json(json))
+            .collect::<std::result::Result<Vec<_>, TableError>>()
+            .map_err(EngineError::from)?;
+        match (self.name.as_str(), self.schema, self.version) {
+            ("Append", ..) => Ok(Operation::Append { fragments }),
+            ("Delete", ..) => Ok(Operation::Delete {
+                updated_fragments: fragments,
+                deleted_fragment_ids: self.deleted_fragment_ids,
+                predicate: self.predicate.unwrap_or_default(),
+            }),
+            ("Overwrite", Some(schema), _) => {
+                Ok(Operation::overwrite(fresh_schema(&schema)?, fragments))
+            }
+            ("Restore", _, Some(version)) => Ok(Operation::Restore { version }),
+            (name, ..) => {
+                Err(Raised::from(PyValueError::new_err(format!("unknown operation '{name}'"))))
+            }
+        }
+    }
+}
+
+/// Commits an operation to the dataset at `uri`, based on `read_version`, and returns the dataset
+/// at the new version. `read_version` may be left out for operations that read nothing.
+#[pyfunction]
+#[pyo3(signature = (uri, operation, *, read_version, max_retries, sync))]
+pub(crate) fn commit_fragments(
+    py: Python<'_>,
+    uri: &str,
+    operation: NativeOperation<'_>,
+    read_version: Option<u64>,
+    max_retries: u32,
+    sync: bool,
+) -> Result<NativeDataset> {
+    let operation = operation.into_operation()?;
+    let committed = py.detach(|| {
+        let options =
+            CommitOptions { sync, max_attempts: max_retries.max(1), ..CommitOptions::default() };
+        match pennon::open_existing(uri)? {
+            Some(dataset) => {
+                let base = read_version.unwrap_or_else(|| dataset.version());
+                dataset.commit(Transaction::new(base, operation), &options)
+            }
+            None => pennon::create_dataset(uri, operation, &options),
+        }
+    });
+    Ok(NativeDataset::new(committed?))
+}
