@@ -3,6 +3,7 @@
 mod encoding;
 mod error;
 mod layout;
+mod schema;
 mod version;
 
 pub use encoding::{Compression, Encoding, PackedField, PackedWidth};
@@ -10,4 +11,5 @@ pub use error::{FileError, FileErrorKind, Result};
 pub use layout::{
     Blob, Constant, DictionaryItems, FullZip, Layer, MiniBlock, PageLayout, ZipWidth,
 };
+pub use schema::{Field, LogicalType, Schema};
 pub use version::FileVersion;

@@ -201,8 +201,7 @@ mod tests {
             if let Ok(path) = RelativePath::new(&path) {
                 let parts: Vec<_> = std::path::Path::new(path.as_str()).components().collect();
                 prop_assert_eq!(parts.len(), path.parts().count());
-                let normal = |c: &std::path::Component<'_>| matches!(c, std::path::Component::Normal(_));
-                prop_assert!(parts.iter().all(normal));
+                prop_assert!(parts.iter().all(|c| matches!(c, std::path::Component::Normal(_))));
             }
         }
     }

@@ -1,6 +1,10 @@
 //! A process that only uses local files keeps to its own threads. The check counts the threads of
 //! the whole process, so it has one to itself.
 #![cfg(target_os = "linux")]
+#![expect(
+    clippy::unwrap_used,
+    reason = "the functions that the tests call are tests too"
+)]
 
 use bytes::Bytes;
 use pennon_io::{RemoteStore, Store, open_store};

@@ -114,11 +114,10 @@ mod tests {
             assert_eq!(outcome, PutOutcome::Created);
             assert_eq!(names(folder.path()), ["a"]);
 
-            let rival = |_: &Temporary, _: &Path| Err(kind.into());
             fs::remove_file(&target).unwrap();
-            let late = |temporary: &Temporary, target: &Path| {
+            let late = |_: &Temporary, target: &Path| {
                 fs::write(target, "rival")?;
-                rival(temporary, target)
+                Err(kind.into())
             };
             let outcome = put_by_link(&target, b"2", true, late).unwrap();
             assert_eq!(outcome, PutOutcome::AlreadyExists);
