@@ -4,7 +4,6 @@
 //! zero are rewritten into ones that have both zeros on the right side; other comparisons
 //! normalise their operands by adding 0.0. Nulls stay nulls in both.
 
-use arrow_schema::DataType;
 use datafusion_common::tree_node::{Transformed, TreeNode};
 use datafusion_common::{DFSchema, Result, ScalarValue};
 use datafusion_expr::expr::InList;

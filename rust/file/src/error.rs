@@ -150,3 +150,15 @@ impl From<IoError> for FileError {
         Self::new(FileErrorKind::Io(error.kind()), message).in_file(&file).with_source(error)
     }
 }
+
+impl From<pennon_codec::CodecError> for FileError {
+    fn from(error: pennon_codec::CodecError) -> Self {
+        Self::corrupt(error.to_string()).with_source(error)
+    }
+}
+
+impl From<arrow_schema::ArrowError> for FileError {
+    fn from(error: arrow_schema::ArrowError) -> Self {
+        Self::corrupt(error.to_string()).with_source(error)
+    }
+}

@@ -1,0 +1,182 @@
+//! Which columns of a file to read, and what they become.
+
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Field as ArrowField, FieldRef, Schema as ArrowSchema, SchemaRef};
+
+use super::FileReader;
+use super::shape::Shape;
+use crate::schema::Field;
+use crate::{FileError, Result};
+
+/// Fields to read and the columns of the file that hold them.
+#[derive(Debug, Clone)]
+pub struct Projection {
+    schema: SchemaRef,
+    pub(crate) roots: Vec<Node>,
+    pub(crate) leaves: Vec<Arc<Leaf>>,
+}
+
+/// A field of the output.
+#[derive(Debug, Clone)]
+pub(crate) struct Node {
+    pub(crate) field: FieldRef,
+    pub(crate) kind: NodeKind,
+}
+
+/// What a field of the output is made of.
+#[derive(Debug, Clone)]
+pub(crate) enum NodeKind {
+    /// A leaf, by its place in [`Projection::leaves`].
+    Leaf(usize),
+    /// A struct of these fields.
+    Struct(Vec<Node>),
+    /// A list or a map of this item.
+    List(Box<Node>),
+    /// A field that the file does not hold: nulls.
+    Absent,
+}
+
+/// A column of the file to read.
+#[derive(Debug)]
+pub(crate) struct Leaf {
+    /// The column's number in the file.
+    pub(crate) column: usize,
+    /// The field's path, for messages.
+    pub(crate) name: String,
+    pub(crate) shape: Shape,
+    /// Whether each layer is a list, from the outside in; the leaf itself is the last.
+    pub(crate) layers: Vec<bool>,
+}
+
+impl Projection {
+    /// Reads `fields`, taking the field whose id is `id` from column `column_of(id)`.
+    ///
+    /// A leaf without a column reads as nulls.
+    ///
+    /// # Errors
+    /// `Schema` or `Unsupported` when a field's type cannot be read.
+    pub fn new(fields: Vec<Field>, column_of: impl Fn(i32) -> Option<u32>) -> Result<Self> {
+        let mut builder = Builder { column_of, leaves: Vec::new(), path: Path::default() };
+        let mut roots = Vec::with_capacity(fields.len());
+        for field in &fields {
+            let arrow = Arc::new(field.to_arrow()?);
+            roots.push(builder.node(field, arrow)?);
+        }
+        let output: Vec<_> = roots.iter().map(|node| Arc::clone(&node.field)).collect();
+        let schema = Arc::new(ArrowSchema::new(output));
+        Ok(Self { schema, roots, leaves: builder.leaves })
+    }
+
+    /// Reads every field of a file's own schema, its columns in the schema's order.
+    ///
+    /// # Errors
+    /// As [`Projection::new`].
+    pub fn all(reader: &FileReader) -> Result<Self> {
+        let schema = reader.schema();
+        let columns = schema.columns(reader.version());
+        let ids: Vec<i32> = columns.iter().map(|field| field.id).collect();
+        Self::new(schema.fields.clone(), |id| {
+            let column = ids.iter().position(|&column| column == id)?;
+            u32::try_from(column).ok()
+        })
+    }
+
+    /// The schema of the batches.
+    pub fn schema(&self) -> &SchemaRef {
+        &self.schema
+    }
+}
+
+#[derive(Debug, Default)]
+struct Path {
+    names: Vec<String>,
+    layers: Vec<bool>,
+}
+
+struct Builder<F> {
+    column_of: F,
+    leaves: Vec<Arc<Leaf>>,
+    path: Path,
+}
+
+impl<F: Fn(i32) -> Option<u32>> Builder<F> {
+    fn node(&mut self, field: &Field, arrow: FieldRef) -> Result<Node> {
+        self.path.names.push(field.name.clone());
+        let kind = self.kind(field, &arrow);
+        self.path.names.pop();
+        Ok(Node { kind: kind?, field: arrow })
+    }
+
+    fn kind(&mut self, field: &Field, arrow: &ArrowField) -> Result<NodeKind> {
+        match arrow.data_type() {
+            DataType::Struct(fields) if !fields.is_empty() && !is_packed(field) => {
+                self.path.layers.push(false);
+                let children = self.children(field, fields);
+                self.path.layers.pop();
+                Ok(present(NodeKind::Struct(children?)))
+            }
+            DataType::List(item) | DataType::LargeList(item) | DataType::Map(item, _) => {
+                let Some(child) = field.children.first() else {
+                    return Err(FileError::schema(format!("list '{}' has no item", field.name)));
+                };
+                self.path.layers.push(true);
+                let item = self.node(child, Arc::clone(item));
+                self.path.layers.pop();
+                Ok(present(NodeKind::List(Box::new(item?))))
+            }
+            data_type => self.leaf(field, data_type),
+        }
+    }
+
+    fn children(&mut self, field: &Field, arrow: &[FieldRef]) -> Result<Vec<Node>> {
+        if field.children.len() != arrow.len() {
+            return Err(FileError::schema(format!("struct '{}' misses children", field.name)));
+        }
+        let pairs = field.children.iter().zip(arrow);
+        pairs.map(|(child, arrow)| self.node(child, Arc::clone(arrow))).collect()
+    }
+
+    fn leaf(&mut self, field: &Field, data_type: &DataType) -> Result<NodeKind> {
+        let Some(column) = (self.column_of)(field.id) else {
+            return Ok(NodeKind::Absent);
+        };
+        let name = self.path.names.join(".");
+        let shape = Shape::of(data_type).map_err(|error| error.in_column(&name))?;
+        let column = usize::try_from(column)
+            .map_err(|_| FileError::corrupt(format!("column {column} does not exist")))?;
+        let mut layers = self.path.layers.clone();
+        layers.push(false);
+        self.leaves.push(Arc::new(Leaf { column, name, shape, layers }));
+        Ok(NodeKind::Leaf(self.leaves.len() - 1))
+    }
+}
+
+impl Node {
+    /// The first leaf of the file below this node.
+    pub(crate) fn first_leaf(&self) -> Option<usize> {
+        match &self.kind {
+            NodeKind::Leaf(leaf) => Some(*leaf),
+            NodeKind::Struct(children) => children.iter().find_map(Self::first_leaf),
+            NodeKind::List(item) => item.first_leaf(),
+            NodeKind::Absent => None,
+        }
+    }
+}
+
+/// A struct or list, unless nothing of it is in the file.
+fn present(kind: NodeKind) -> NodeKind {
+    let is_present = match &kind {
+        NodeKind::Struct(children) => children.iter().any(|child| child.first_leaf().is_some()),
+        NodeKind::List(item) => item.first_leaf().is_some(),
+        NodeKind::Leaf(_) | NodeKind::Absent => true,
+    };
+    if is_present { kind } else { NodeKind::Absent }
+}
+
+/// Whether a struct's fields are stored together, in a column of the struct's own.
+fn is_packed(field: &Field) -> bool {
+    ["packed", "lance-encoding:packed"].iter().any(|&key| {
+        field.metadata.get(key).is_some_and(|value| value.eq_ignore_ascii_case("true"))
+    })
+}
