@@ -40,47 +40,58 @@ struct Meaning {
     highest: u16,
 }
 
-/// How many list layers there are: the highest repetition level.
-pub(crate) fn max_repetition(layers: &[Layer]) -> u16 {
-    layers.iter().map(|layer| u16::from(layer.is_list())).sum()
+/// The layers of a page, ready to be unravelled.
+#[derive(Debug)]
+pub(crate) struct Nesting {
+    /// From the leaf outwards.
+    meanings: Vec<Meaning>,
+    /// The highest repetition level: how many list layers there are.
+    pub(crate) max_repetition: u16,
+    /// The highest definition level.
+    pub(crate) max_definition: u16,
+    /// The highest definition level of an entry that has a slot among the values.
+    pub(crate) max_visible: u16,
 }
 
-/// The highest definition level.
-pub(crate) fn max_definition(layers: &[Layer]) -> u16 {
-    layers.iter().map(|layer| layer.levels()).sum()
-}
+impl Nesting {
+    /// The nesting of a page's layers, which are listed from the leaf outwards.
+    pub(crate) fn new(layers: &[Layer]) -> Self {
+        let inner = layers.iter().take_while(|layer| !layer.is_list());
+        Self {
+            meanings: meanings(layers),
+            max_repetition: layers.iter().map(|layer| u16::from(layer.is_list())).sum(),
+            max_definition: layers.iter().map(|layer| layer.levels()).sum(),
+            max_visible: inner.map(|layer| layer.levels()).sum(),
+        }
+    }
 
-/// The highest definition level of an entry that has a slot among the values.
-pub(crate) fn max_visible(layers: &[Layer]) -> u16 {
-    layers.iter().take_while(|layer| !layer.is_list()).map(|layer| layer.levels()).sum()
-}
+    /// Whether a column whose layers are lists or not, from the outside in, can have such a page.
+    pub(crate) fn fits(&self, is_list: &[bool]) -> bool {
+        self.meanings.iter().rev().map(|meaning| meaning.is_list).eq(is_list.iter().copied())
+    }
 
-/// Appends what `levels` say to `out`, which lists the layers from the outside in, whereas
-/// `layers` lists them from the leaf outwards. Returns how many leaf slots there are.
-pub(crate) fn unravel(
-    layers: &[Layer],
-    levels: Levels<'_>,
-    out: &mut [LayerValues],
-) -> Result<usize> {
-    check(layers, levels)?;
-    let meanings = meanings(layers);
-    if max_repetition(layers) == 0 {
-        for (meaning, layer) in meanings.iter().rev().zip(out) {
+    /// Appends what `levels` say to `out`, which lists the layers from the outside in. Returns how
+    /// many leaf slots there are.
+    pub(crate) fn unravel(&self, levels: Levels<'_>, out: &mut [LayerValues]) -> Result<usize> {
+        self.check(levels)?;
+        if self.max_repetition > 0 {
+            return unravel_lists(&self.meanings, levels, out);
+        }
+        for (meaning, layer) in self.meanings.iter().rev().zip(out) {
             push_items(meaning, levels, layer);
         }
-        return Ok(levels.entries);
+        Ok(levels.entries)
     }
-    unravel_lists(&meanings, levels, out)
-}
 
-fn check(layers: &[Layer], levels: Levels<'_>) -> Result<()> {
-    let highest = |levels: &[u16]| levels.iter().copied().max().unwrap_or(0);
-    if highest(levels.repetition) > max_repetition(layers)
-        || highest(levels.definition) > max_definition(layers)
-    {
-        return Err(FileError::corrupt("a level is higher than the page's layers allow"));
+    fn check(&self, levels: Levels<'_>) -> Result<()> {
+        let highest = |levels: &[u16]| levels.iter().copied().max().unwrap_or(0);
+        if highest(levels.repetition) > self.max_repetition
+            || highest(levels.definition) > self.max_definition
+        {
+            return Err(FileError::corrupt("a level is higher than the page's layers allow"));
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 fn meanings(layers: &[Layer]) -> Vec<Meaning> {
@@ -221,8 +232,8 @@ mod tests {
             entries: 7,
         };
         let mut out = layers_of(4);
-        assert_eq!(unravel(&layers, levels, &mut out).unwrap(), 4);
-        assert_eq!(max_visible(&layers), 2);
+        assert_eq!(Nesting::new(&layers).unravel(levels, &mut out).unwrap(), 4);
+        assert_eq!(Nesting::new(&layers).max_visible, 2);
         let mut out = out.into_iter();
         assert_eq!(bits(out.next().unwrap()), [true, true, true, false, true]);
         let lists = out.next().unwrap();
@@ -245,7 +256,7 @@ mod tests {
             entries: 9,
         };
         let mut out = layers_of(3);
-        assert_eq!(unravel(&layers, levels, &mut out).unwrap(), 4);
+        assert_eq!(Nesting::new(&layers).unravel(levels, &mut out).unwrap(), 4);
         assert_eq!(out[0].ends, [4, 4, 4, 5, 6]);
         assert_eq!(out[1].ends, [2, 2, 2, 3, 4, 4]);
         let mut out = out.into_iter();
@@ -257,8 +268,8 @@ mod tests {
     #[test]
     fn levels_out_of_range_are_corrupt() {
         let levels = Levels { repetition: &[], definition: &[0, 2], entries: 2 };
-        assert!(unravel(&[Layer::NullableItem], levels, &mut layers_of(1)).is_err());
+        assert!(Nesting::new(&[Layer::NullableItem]).unravel(levels, &mut layers_of(1)).is_err());
         let levels = Levels { repetition: &[0, 1], definition: &[], entries: 2 };
-        assert!(unravel(&[Layer::Item, Layer::List], levels, &mut layers_of(2)).is_err());
+        assert!(Nesting::new(&[Layer::Item, Layer::List]).unravel(levels, &mut layers_of(2)).is_err());
     }
 }

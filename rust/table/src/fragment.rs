@@ -5,6 +5,7 @@ use pennon_proto::table as proto;
 use proto::data_fragment::{
     CreatedAtVersionSequence, LastUpdatedAtVersionSequence, RowIdSequence,
 };
+use prost::Message;
 use serde::{Deserialize, Serialize};
 
 use crate::paths::check_relative;
@@ -152,6 +153,26 @@ impl Fragment {
                 ..proto::DataFragment::default()
             },
         })
+    }
+
+    /// Gives the rows ids from `first` on, and notes the version that they came with.
+    pub(crate) fn assign_row_ids(&mut self, first: u64, rows: u64, version: u64) {
+        let range = |start, end| proto::U64Segment {
+            segment: Some(proto::u64_segment::Segment::Range(proto::u64_segment::Range {
+                start,
+                end,
+            })),
+        };
+        let ids = proto::RowIdSequence { segments: vec![range(first, first + rows)] };
+        let run = proto::RowDatasetVersionRun { span: Some(range(0, rows)), version };
+        let versions = proto::RowDatasetVersionSequence { runs: vec![run] }.encode_to_vec();
+        let versions = prost::bytes::Bytes::from(versions);
+        self.carried.row_id_sequence =
+            Some(RowIdSequence::InlineRowIds(ids.encode_to_vec().into()));
+        self.carried.created_at_version_sequence =
+            Some(CreatedAtVersionSequence::InlineCreatedAtVersions(versions.clone()));
+        self.carried.last_updated_at_version_sequence =
+            Some(LastUpdatedAtVersionSequence::InlineLastUpdatedAtVersions(versions));
     }
 
     pub(crate) fn from_proto(mut message: proto::DataFragment) -> Result<Self> {

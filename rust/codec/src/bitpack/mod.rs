@@ -54,7 +54,7 @@ pub fn pack_block<T: Lane>(width: u32, values: &[T; BLOCK], out: &mut Vec<u8>) {
 ///
 /// If the width exceeds the lane's bits, or either slice has another length.
 pub fn unpack_block<T: Lane>(width: u32, packed: &[u8], out: &mut [T]) -> Result<()> {
-    check_width::<T>(u64::from(width))?;
+    let width = checked_width::<T>(width.into())?;
     check_length(WHAT, block_bytes(width), packed.len())?;
     match <&mut [T; BLOCK]>::try_from(out) {
         Ok(out) if packed.len() == block_bytes(width) => {
@@ -65,12 +65,14 @@ pub fn unpack_block<T: Lane>(width: u32, packed: &[u8], out: &mut [T]) -> Result
     }
 }
 
-fn check_width<T: Lane>(width: u64) -> Result<()> {
-    if width > u64::from(T::BITS) {
-        let detail = format!("{width} bits do not fit into values of {}", T::BITS);
-        return Err(CodecError::invalid(WHAT, detail));
+fn checked_width<T: Lane>(width: u64) -> Result<u32> {
+    match u32::try_from(width) {
+        Ok(width) if width <= T::BITS => Ok(width),
+        _ => {
+            let detail = format!("{width} bits do not fit into values of {}", T::BITS);
+            Err(CodecError::invalid(WHAT, detail))
+        }
     }
-    Ok(())
 }
 
 /// Appends up to 1,024 values as a block with the width in front. Values after those are ignored.
@@ -92,9 +94,7 @@ pub fn encode_inline<T: Lane>(values: &[T], out: &mut Vec<u8>) {
 pub fn decode_inline<T: Lane>(bytes: &[u8], out: &mut [T]) -> Result<()> {
     check_length("header of a bit-packed block", T::BYTES, bytes.len())?;
     let (header, block) = bytes.split_at(T::BYTES);
-    let width: u64 = T::read(header).into();
-    check_width::<T>(width)?;
-    let width = width_of(&[width]).max(u32::from(header[0]));
+    let width = checked_width::<T>(T::read(header).into())?;
     check_length(WHAT, block_bytes(width), block.len())?;
     if out.len() > BLOCK {
         let detail = format!("{} values were asked of one block", out.len());
@@ -176,7 +176,7 @@ pub fn encode_out_of_line<T: Lane>(width: u32, values: &[T], out: &mut Vec<u8>) 
 ///
 /// If the width exceeds the lane's bits, or the length of `bytes` is none that so many values take.
 pub fn decode_out_of_line<T: Lane>(width: u32, bytes: &[u8], out: &mut [T]) -> Result<()> {
-    check_width::<T>(u64::from(width))?;
+    let width = checked_width::<T>(width.into())?;
     let (blocks, tail) = out.as_chunks_mut::<BLOCK>();
     let packed = blocks.len().saturating_mul(block_bytes(width));
     check_length("bit-packed blocks", packed, bytes.len())?;
@@ -185,7 +185,7 @@ pub fn decode_out_of_line<T: Lane>(width: u32, bytes: &[u8], out: &mut [T]) -> R
         for (bytes, value) in rest.chunks_exact(T::BYTES).zip(tail) {
             *value = T::read(bytes);
         }
-    } else if rest.len() == block_bytes(width) {
+    } else if rest.len() == block_bytes(width) && (width == 0 || !tail.is_empty()) {
         unpack_prefix(width, rest, tail);
     } else {
         let detail =

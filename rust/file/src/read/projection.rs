@@ -60,7 +60,7 @@ impl Projection {
         let mut builder = Builder { column_of, leaves: Vec::new(), path: Path::default() };
         let mut roots = Vec::with_capacity(fields.len());
         for field in &fields {
-            let arrow = Arc::new(field.to_arrow()?);
+            let arrow = field.to_arrow()?;
             roots.push(builder.node(field, arrow)?);
         }
         let output: Vec<_> = roots.iter().map(|node| Arc::clone(&node.field)).collect();
@@ -110,7 +110,7 @@ impl<F: Fn(i32) -> Option<u32>> Builder<F> {
 
     fn kind(&mut self, field: &Field, arrow: &ArrowField) -> Result<NodeKind> {
         match arrow.data_type() {
-            DataType::Struct(fields) if !fields.is_empty() && !is_packed(field) => {
+            DataType::Struct(fields) if !fields.is_empty() && !field.is_leaf() => {
                 self.path.layers.push(false);
                 let children = self.children(field, fields);
                 self.path.layers.pop();
@@ -172,11 +172,4 @@ fn present(kind: NodeKind) -> NodeKind {
         NodeKind::Leaf(_) | NodeKind::Absent => true,
     };
     if is_present { kind } else { NodeKind::Absent }
-}
-
-/// Whether a struct's fields are stored together, in a column of the struct's own.
-fn is_packed(field: &Field) -> bool {
-    ["packed", "lance-encoding:packed"].iter().any(|&key| {
-        field.metadata.get(key).is_some_and(|value| value.eq_ignore_ascii_case("true"))
-    })
 }

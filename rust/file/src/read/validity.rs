@@ -18,6 +18,11 @@ impl Bitmap {
         self.len
     }
 
+    /// Whether any bit is a zero.
+    pub(crate) fn has_zeros(&self) -> bool {
+        !self.words.is_empty()
+    }
+
     /// Appends `count` ones.
     pub(crate) fn push_ones(&mut self, count: usize) {
         if self.words.is_empty() {

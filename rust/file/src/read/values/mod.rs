@@ -135,6 +135,22 @@ impl Values {
         Ok(())
     }
 
+    /// Appends `count` times the only value of `one`.
+    pub(crate) fn push_repeated(&mut self, one: &Self, count: usize) -> Result<()> {
+        match (self, one) {
+            (Self::Bits(out), Self::Bits(one)) if one.has_zeros() => out.push_zeros(count),
+            (Self::Bits(out), Self::Bits(_)) => out.push_ones(count),
+            (Self::Fixed(out), Self::Fixed(one)) if out.width() == one.width() => {
+                out.push_repeated(one.as_bytes(), count)?;
+            }
+            (Self::Variable(out), Self::Variable(one)) => {
+                out.push_repeated(one.data(), count)?;
+            }
+            _ => return Err(FileError::unsupported("a constant page of values of this type")),
+        }
+        Ok(())
+    }
+
     /// Appends the values of `items` that `indices` name.
     pub(crate) fn push_gathered(&mut self, items: &Arc<Self>, indices: &[u32]) -> Result<()> {
         check_indices(indices, items.len())?;
