@@ -50,14 +50,16 @@ pub fn validity(levels: &[u16], null: u16, validity: &mut [u8], start: usize) {
 
 /// Appends the positions of the levels that are `level` or higher, in order.
 ///
-/// Positions are 32 bits wide, which is more than the levels of a page; later ones are not found.
+/// Positions are 32 bits wide, enough for any page.
 pub fn positions_at_least(levels: &[u16], level: u16, positions: &mut Vec<u32>) {
     // Every position is written, and one that does not count is overwritten by the next.
     let mut found = positions.len();
     positions.resize(found + levels.len(), 0);
-    for (position, &other) in (0..=u32::MAX).zip(levels) {
+    let mut position = 0u32;
+    for &other in levels {
         positions[found] = position;
         found += usize::from(other >= level);
+        position = position.wrapping_add(1);
     }
     positions.truncate(found);
 }

@@ -46,6 +46,7 @@ mod overflow;
 mod parse;
 mod predicate;
 mod resolve;
+mod structs;
 mod zero;
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ pub struct Fragment {
     /// Rows in the files, deleted ones included, when the manifest knows.
     pub physical_rows: Option<u64>,
     /// What this release carries without looking at it.
-    carried: proto::DataFragment,
+    pub(crate) carried: proto::DataFragment,
 }
 
 /// One file of a fragment.

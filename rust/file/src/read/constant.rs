@@ -64,14 +64,17 @@ impl ConstantPage {
             decode(layout.definition.as_ref(), definition_bytes, &mut definition)?;
         }
         let nesting = Nesting::new(&layout.layers);
-        let is_null = value.is_none()
-            && definition.is_empty()
-            && *shape != Shape::Empty
+        let is_unknown = value.is_none() && definition.is_empty() && *shape != Shape::Empty;
+        let is_null = nesting.max_repetition == 0
+            && is_unknown
             && layout.layers.first() == Some(&Layer::NullableItem);
+        if is_unknown && !is_null && page.rows > 0 {
+            return Err(FileError::corrupt("a constant page without a value, and without nulls"));
+        }
         let row_starts = row_starts(&nesting, &repetition);
-        let page_of = Self { nesting, value, repetition, definition, row_starts, is_null };
-        page_of.check(page.rows)?;
-        Ok(page_of)
+        let ready = Self { nesting, value, repetition, definition, row_starts, is_null };
+        ready.check(page.rows)?;
+        Ok(ready)
     }
 
     /// Whether a column with these layers, lists or not from the outside in, can have the page.
@@ -94,10 +97,10 @@ impl ConstantPage {
                 definition: self.definition.get(entries.clone()).unwrap_or_default(),
                 entries: entries.len(),
             };
-            let visible = |&&level: &&u16| level <= self.nesting.max_visible;
+            let is_visible = |level: u16| level <= self.nesting.max_visible;
             let slots = match levels.definition {
                 [] => entries.len(),
-                definition => definition.iter().filter(visible).count(),
+                definition => definition.iter().filter(|&&level| is_visible(level)).count(),
             };
             match &self.value {
                 Some(value) => out.values.push_repeated(value, slots)?,

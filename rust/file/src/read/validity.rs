@@ -5,7 +5,7 @@ use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
 const WORD_BITS: usize = 64;
 
 /// A growing bitmap, kept as a count until it holds its first zero.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Bitmap {
     len: usize,
     /// Bits from 0 to `len`, or empty while all of them are ones.

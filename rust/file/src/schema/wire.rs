@@ -12,7 +12,7 @@ const EXTENSION_NAME: &str = "ARROW:extension:name";
 const PRIMARY_KEY: &str = "lance-schema:unenforced-primary-key";
 const CLUSTERING_KEY: &str = "lance-schema:unenforced-clustering-key";
 
-type WireMetadata = BTreeMap<String, prost::bytes::Bytes>;
+type WireMetadata = BTreeMap<String, Vec<u8>>;
 
 impl Schema {
     /// Reads a schema. The fields of a data file may lack parents that the file does not need;
@@ -143,7 +143,7 @@ fn text_map(map: &WireMetadata) -> Result<BTreeMap<String, String>> {
 }
 
 fn byte_map(map: &BTreeMap<String, String>) -> WireMetadata {
-    map.iter().map(|(key, value)| (key.clone(), value.clone().into_bytes().into())).collect()
+    map.iter().map(|(key, value)| (key.clone(), value.clone().into_bytes())).collect()
 }
 
 #[cfg(test)]

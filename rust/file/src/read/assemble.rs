@@ -1,0 +1,156 @@
+//! From decoded leaves to nested arrays.
+
+use std::sync::Arc;
+
+use arrow_array::{
+    Array, ArrayRef, LargeListArray, ListArray, MapArray, StructArray, new_null_array,
+};
+use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
+use arrow_schema::{DataType, FieldRef};
+
+use super::builder::ColumnBuilder;
+use super::projection::{Node, NodeKind, Projection};
+use crate::levels::LayerValues;
+use crate::{FileError, Result};
+
+/// The columns of a batch of `rows` rows.
+pub(super) fn assemble(
+    projection: &Projection,
+    leaves: &mut [Option<ColumnBuilder>],
+    rows: usize,
+) -> Result<Vec<ArrayRef>> {
+    let roots = projection.roots.iter();
+    roots.map(|node| array_of(node, 0, leaves, rows)).collect()
+}
+
+/// The array of a field at `depth` layers from the outside.
+fn array_of(
+    node: &Node,
+    depth: usize,
+    leaves: &mut [Option<ColumnBuilder>],
+    len: usize,
+) -> Result<ArrayRef> {
+    match &node.kind {
+        NodeKind::Absent => Ok(new_null_array(node.field.data_type(), len)),
+        NodeKind::Leaf(leaf) => {
+            let builder = leaves.get_mut(*leaf).and_then(Option::take).ok_or_else(missing)?;
+            leaf_array(builder, node.field.data_type(), len)
+        }
+        NodeKind::Struct(children) => {
+            let layer = take_layer(node, depth, leaves)?;
+            check_len(layer.validity.len(), len)?;
+            struct_array(node, children, depth, layer.validity.into_nulls(), leaves, len)
+        }
+        NodeKind::List(item) => {
+            let layer = take_layer(node, depth, leaves)?;
+            check_len(layer.validity.len(), len)?;
+            let items = layer.ends.last().copied().unwrap_or(0);
+            let items = usize::try_from(items).map_err(|_| missing())?;
+            let values = array_of(item, depth + 1, leaves, items)?;
+            list_array(node.field.data_type(), layer, values)
+        }
+    }
+}
+
+fn leaf_array(mut builder: ColumnBuilder, data_type: &DataType, len: usize) -> Result<ArrayRef> {
+    let layer = builder.layers.pop().ok_or_else(missing)?;
+    check_len(layer.validity.len(), len)?;
+    check_len(builder.values.len(), len)?;
+    builder.values.into_array(data_type, layer.validity.into_nulls())
+}
+
+fn struct_array(
+    node: &Node,
+    children: &[Node],
+    depth: usize,
+    nulls: Option<NullBuffer>,
+    leaves: &mut [Option<ColumnBuilder>],
+    len: usize,
+) -> Result<ArrayRef> {
+    let DataType::Struct(fields) = node.field.data_type() else {
+        return Err(FileError::corrupt(format!("'{}' is not a struct", node.field.name())));
+    };
+    let columns = children
+        .iter()
+        .map(|child| array_of(child, depth + 1, leaves, len))
+        .collect::<Result<_>>()?;
+    Ok(Arc::new(StructArray::try_new(fields.clone(), columns, nulls)?))
+}
+
+fn list_array(data_type: &DataType, layer: LayerValues, values: ArrayRef) -> Result<ArrayRef> {
+    let nulls = layer.validity.into_nulls();
+    Ok(match data_type {
+        DataType::List(item) => {
+            let offsets = small_offsets(&layer.ends)?;
+            Arc::new(ListArray::try_new(FieldRef::clone(item), offsets, values, nulls)?)
+        }
+        DataType::LargeList(item) => {
+            let offsets: ScalarBuffer<i64> = [0].into_iter().chain(layer.ends).collect();
+            let offsets = OffsetBuffer::new(offsets);
+            Arc::new(LargeListArray::try_new(FieldRef::clone(item), offsets, values, nulls)?)
+        }
+        DataType::Map(entries, sorted) => {
+            let offsets = small_offsets(&layer.ends)?;
+            let values: &StructArray = values
+                .as_any()
+                .downcast_ref()
+                .ok_or_else(|| FileError::corrupt("a map whose entries are not structs"))?;
+            let (entries, values) = (FieldRef::clone(entries), values.clone());
+            Arc::new(MapArray::try_new(entries, offsets, values, nulls, *sorted)?)
+        }
+        other => return Err(FileError::corrupt(format!("a list layer for type {other}"))),
+    })
+}
+
+fn small_offsets(ends: &[i64]) -> Result<OffsetBuffer<i32>> {
+    if ends.last().is_some_and(|&end| i32::try_from(end).is_err()) {
+        return Err(FileError::invalid_input(
+            "the lists of one batch hold more than 2^31 items: read fewer rows at a time",
+        ));
+    }
+    let ends = ends.iter().map(|&end| i32::try_from(end).unwrap_or(i32::MAX));
+    Ok(OffsetBuffer::new([0].into_iter().chain(ends).collect()))
+}
+
+/// The layer of a struct or list, which each leaf below it carries: those of the others must
+/// agree with the first one's.
+fn take_layer(
+    node: &Node,
+    depth: usize,
+    leaves: &mut [Option<ColumnBuilder>],
+) -> Result<LayerValues> {
+    let first = node.first_leaf().ok_or_else(missing)?;
+    let builder = leaves.get_mut(first).and_then(Option::as_mut).ok_or_else(missing)?;
+    let layer = builder.layers.get_mut(depth).map(std::mem::take).ok_or_else(missing)?;
+    for other in leaves_below(node).into_iter().skip(1) {
+        let other = leaves.get(other).and_then(Option::as_ref);
+        let other = other.and_then(|builder| builder.layers.get(depth)).ok_or_else(missing)?;
+        if other.ends != layer.ends || other.validity != layer.validity {
+            return Err(FileError::corrupt(format!(
+                "the columns of '{}' disagree about its structure",
+                node.field.name()
+            )));
+        }
+    }
+    Ok(layer)
+}
+
+fn leaves_below(node: &Node) -> Vec<usize> {
+    match &node.kind {
+        NodeKind::Leaf(leaf) => vec![*leaf],
+        NodeKind::Struct(children) => children.iter().flat_map(leaves_below).collect(),
+        NodeKind::List(item) => leaves_below(item),
+        NodeKind::Absent => Vec::new(),
+    }
+}
+
+fn check_len(len: usize, expected: usize) -> Result<()> {
+    if len != expected {
+        return Err(FileError::corrupt(format!("{len} values where {expected} belong")));
+    }
+    Ok(())
+}
+
+fn missing() -> FileError {
+    FileError::corrupt("a column is missing")
+}

@@ -1,0 +1,162 @@
+//! One read: the bytes that it takes, and what becomes of them.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow_array::{RecordBatch, RecordBatchOptions};
+use bytes::Bytes;
+
+use super::assemble::assemble;
+use super::builder::{ColumnBuilder, Scratch};
+use super::column::{PagePlan, PageReader};
+use super::projection::{Leaf, Projection};
+use super::reader::FileReader;
+use super::rows::RowRanges;
+use crate::{FileError, Result};
+
+/// A read that knows which bytes it takes.
+#[derive(Debug)]
+pub struct ReadPlan {
+    projection: Projection,
+    location: String,
+    num_rows: u64,
+    columns: Vec<ColumnPlan>,
+    byte_ranges: Vec<Range<u64>>,
+}
+
+/// The pages of one leaf that a read takes part of.
+#[derive(Debug)]
+struct ColumnPlan {
+    leaf: Arc<Leaf>,
+    pages: Vec<PageTask>,
+}
+
+#[derive(Debug)]
+struct PageTask {
+    number: usize,
+    page: Arc<PageReader>,
+    plan: PagePlan,
+    /// Which of the plan's byte ranges are this page's.
+    reads: Range<usize>,
+}
+
+impl ReadPlan {
+    pub(super) fn new(
+        reader: &FileReader,
+        projection: &Projection,
+        rows: &RowRanges,
+    ) -> Result<Self> {
+        if rows.end() > reader.num_rows() {
+            return Err(FileError::invalid_input(format!(
+                "row {} of a file of {} rows",
+                rows.end() - 1,
+                reader.num_rows()
+            )));
+        }
+        let columns = reader.columns(&projection.leaves)?;
+        let mut parts = Vec::with_capacity(columns.len());
+        let mut wanted = Vec::new();
+        for (leaf, column) in projection.leaves.iter().zip(columns) {
+            let split = column.split(rows.ranges());
+            wanted.extend(split.iter().map(|(number, _)| (leaf.as_ref(), column, *number)));
+            parts.push(split);
+        }
+        let mut pages = reader.pages(&wanted)?.into_iter();
+        let mut plan = Self {
+            projection: projection.clone(),
+            location: reader.location().to_owned(),
+            num_rows: rows.len(),
+            columns: Vec::with_capacity(parts.len()),
+            byte_ranges: Vec::new(),
+        };
+        for (leaf, parts) in projection.leaves.iter().zip(parts) {
+            let pages: Vec<_> = pages.by_ref().take(parts.len()).collect();
+            plan.push_column(leaf, parts, pages)
+                .map_err(|error| error.in_column(&leaf.name))?;
+        }
+        Ok(plan)
+    }
+
+    fn push_column(
+        &mut self,
+        leaf: &Arc<Leaf>,
+        parts: Vec<(usize, Vec<Range<u64>>)>,
+        pages: Vec<Arc<PageReader>>,
+    ) -> Result<()> {
+        let mut tasks = Vec::with_capacity(parts.len());
+        for ((number, rows), page) in parts.into_iter().zip(pages) {
+            let first = self.byte_ranges.len();
+            let plan = page.plan(rows, &mut self.byte_ranges);
+            let plan = plan.map_err(|error| error.in_page(number))?;
+            tasks.push(PageTask { number, page, plan, reads: first..self.byte_ranges.len() });
+        }
+        self.columns.push(ColumnPlan { leaf: Arc::clone(leaf), pages: tasks });
+        Ok(())
+    }
+
+    /// The byte ranges of the file that [`decode`](Self::decode) wants, in this order.
+    pub fn byte_ranges(&self) -> &[Range<u64>] {
+        &self.byte_ranges
+    }
+
+    /// Makes a batch of the bytes of the plan's [`byte_ranges`](Self::byte_ranges).
+    ///
+    /// # Errors
+    /// `Corrupt` when the bytes contradict the format or the schema, `InvalidInput` when they are
+    /// not those of the byte ranges or make a batch too large for memory.
+    pub fn decode(self, bytes: Vec<Bytes>) -> Result<RecordBatch> {
+        let location = self.location.clone();
+        self.decode_batch(bytes).map_err(|error| error.in_file(&location))
+    }
+
+    fn decode_batch(self, bytes: Vec<Bytes>) -> Result<RecordBatch> {
+        self.check_bytes(&bytes)?;
+        let rows = usize::try_from(self.num_rows)
+            .map_err(|_| FileError::invalid_input("more rows than fit into memory"))?;
+        let mut scratch = Scratch::default();
+        let mut leaves = Vec::with_capacity(self.columns.len());
+        for column in &self.columns {
+            let builder = column
+                .decode(self.num_rows, &bytes, &mut scratch)
+                .map_err(|error| error.in_column(&column.leaf.name))?;
+            if builder.num_rows() != rows {
+                return Err(FileError::corrupt(format!(
+                    "{} rows where {rows} were asked for",
+                    builder.num_rows()
+                ))
+                .in_column(&column.leaf.name));
+            }
+            leaves.push(Some(builder));
+        }
+        let arrays = assemble(&self.projection, &mut leaves, rows)?;
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        let schema = Arc::clone(self.projection.schema());
+        Ok(RecordBatch::try_new_with_options(schema, arrays, &options)?)
+    }
+
+    fn check_bytes(&self, bytes: &[Bytes]) -> Result<()> {
+        let size = |bytes: &Bytes| u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+        let is_right = bytes.len() == self.byte_ranges.len()
+            && bytes
+                .iter()
+                .zip(&self.byte_ranges)
+                .all(|(bytes, range)| size(bytes) == range.end - range.start);
+        if !is_right {
+            return Err(FileError::invalid_input("the bytes are not those of the byte ranges"));
+        }
+        Ok(())
+    }
+}
+
+impl ColumnPlan {
+    fn decode(&self, rows: u64, bytes: &[Bytes], scratch: &mut Scratch) -> Result<ColumnBuilder> {
+        let mut builder = ColumnBuilder::new(&self.leaf, rows);
+        for task in &self.pages {
+            let bytes = bytes.get(task.reads.clone()).unwrap_or_default();
+            task.page
+                .decode(&task.plan, bytes, &mut builder, scratch)
+                .map_err(|error| error.in_page(task.number))?;
+        }
+        Ok(builder)
+    }
+}

@@ -1,0 +1,28 @@
+//! What a caller decides about a file.
+
+use std::thread::available_parallelism;
+
+use crate::FileVersion;
+
+/// How a file is written.
+#[derive(Debug, Clone)]
+pub struct WriteOptions {
+    /// The file version: 2.1 or 2.2.
+    pub version: FileVersion,
+    /// A column's page is cut when its rows take about this many bytes in memory. Files with very
+    /// many columns use smaller pages, so that what is buffered stays bounded.
+    pub page_bytes: u64,
+    /// How many threads encode pages; with 1, the calling thread does.
+    pub parallelism: usize,
+}
+
+impl Default for WriteOptions {
+    /// 2.2, 8 MiB, and a thread for each core.
+    fn default() -> Self {
+        Self {
+            version: FileVersion::DEFAULT,
+            page_bytes: 8 << 20,
+            parallelism: available_parallelism().map_or(1, usize::from),
+        }
+    }
+}
