@@ -18,12 +18,14 @@ pub enum ExprError {
         message: String,
     },
     /// A column, or a field of a struct, that does not exist or whose name is ambiguous.
-    #[error("no column named '{name}'{}", offer(suggestions))]
+    #[error("no column named '{name}'{}", offer_columns(suggestions, available))]
     UnknownColumn {
         /// The name asked for; a field of a struct with the names above it, joined by dots.
         name: String,
         /// Names that exist and are near, best first.
         suggestions: Vec<String>,
+        /// All names that exist in that place.
+        available: Vec<String>,
     },
     /// A function that does not exist.
     #[error("no function named '{name}'{}", offer(suggestions))]
@@ -80,6 +82,9 @@ impl ExprError {
     pub(crate) fn planning(error: DataFusionError) -> Self {
         match error {
             DataFusionError::SQL(error, _) => (*error).into(),
+            DataFusionError::NotImplemented(what) if what.contains("ast node") => {
+                Self::unsupported("this kind of expression")
+            }
             DataFusionError::NotImplemented(what) => Self::unsupported(tidy(&what)),
             DataFusionError::SchemaError(error, _) => schema(&error),
             DataFusionError::Context(_, inner) | DataFusionError::Diagnostic(_, inner) => {
@@ -123,6 +128,7 @@ fn schema(error: &SchemaError) -> ExprError {
             ExprError::UnknownColumn {
                 name: field.name.clone(),
                 suggestions: Vec::new(),
+                available: Vec::new(),
             }
         }
         SchemaError::DuplicateQualifiedField { name, .. }
@@ -138,6 +144,23 @@ fn offer(suggestions: &[String]) -> String {
         [one] => format!("; did you mean '{one}'?"),
         many => format!("; did you mean one of '{}'?", many.join("', '")),
     }
+}
+
+/// The near names or, if there are none, those that exist.
+fn offer_columns(suggestions: &[String], available: &[String]) -> String {
+    const LISTED: usize = 20;
+    if !suggestions.is_empty() || available.is_empty() {
+        return offer(suggestions);
+    }
+    let listed = available.len().min(LISTED);
+    let more = match available.len() - listed {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!(
+        "; the columns are: {}{more}",
+        available[..listed].join(", ")
+    )
 }
 
 /// The part of a library's message that says what is wrong, without its prefixes and appendices.

@@ -16,7 +16,7 @@ use datafusion_sql::planner::{ParserOptions, PlannerContext, SqlToRel};
 use datafusion_sql::sqlparser::ast::Expr as SqlExpr;
 
 use crate::functions::Functions;
-use crate::{ExprError, Result, literals, overflow, parse, resolve, zero};
+use crate::{ExprError, Result, literals, overflow, parse, resolve, structs, zero};
 
 /// A value computed from the columns of a row.
 ///
@@ -51,20 +51,16 @@ impl Expression {
     /// subqueries, aggregates, window functions and placeholders; [`ExprError::Evaluation`] when
     /// a constant part fails.
     pub fn parse(sql: &str, schema: &Schema) -> Result<Self> {
-        Self::plan(parse::parse(sql)?, schema, |expr| expr)
+        Self::plan(parse::parse(sql)?, schema)
     }
 
-    /// Plans a syntax tree. `finish` is applied before types are brought together.
-    pub(crate) fn plan(
-        mut ast: SqlExpr,
-        schema: &Schema,
-        finish: impl FnOnce(Expr) -> Expr,
-    ) -> Result<Self> {
+    /// Checks and plans a syntax tree.
+    pub(crate) fn plan(mut ast: SqlExpr, schema: &Schema) -> Result<Self> {
         resolve::resolve(&mut ast, schema)?;
         let sql = ast.to_string().into();
         let scope = scope(schema.fields().iter().map(AsRef::as_ref))?;
         let logical = literals::adapt(to_logical(ast, &scope)?, &scope)?;
-        let logical = simplify(finish(logical), &scope)?;
+        let logical = simplify(logical, &scope)?;
         let columns: Vec<String> = schema
             .fields()
             .iter()
@@ -144,7 +140,7 @@ impl Expression {
                 )));
             }
             fields.push(Field::new(name, column.data_type().clone(), true));
-            columns.push(Arc::clone(column));
+            columns.push(structs::push_nulls(column)?);
         }
         let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
         RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), columns, &options)

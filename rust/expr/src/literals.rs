@@ -31,17 +31,6 @@ pub(crate) fn adapt(expr: Expr, schema: &DFSchema) -> Result<Expr> {
     }
 }
 
-/// An expression in a place where a truth value is wanted: `regexp_match`, which returns the
-/// groups of a match, then says whether there is one.
-pub(crate) fn truth(expr: Expr) -> Expr {
-    match expr {
-        Expr::ScalarFunction(call) if call.func.name() == "regexp_match" => {
-            Expr::ScalarFunction(call).is_not_null()
-        }
-        other => other,
-    }
-}
-
 /// Whether an operator compares its operands by their order.
 pub(crate) fn is_comparison(op: Operator) -> bool {
     matches!(
@@ -87,8 +76,8 @@ fn adapt_node(expr: Expr, schema: &DFSchema) -> Result<Expr> {
             }
             Ok(Expr::Like(like))
         }
-        Expr::Not(inner) => Ok(!truth(*inner)),
-        Expr::Cast(_) | Expr::TryCast(_) | Expr::Literal(..) => Ok(expr),
+        Expr::Cast(cast) => Ok(fold_time(cast)),
+        Expr::TryCast(_) | Expr::Literal(..) => Ok(expr),
         other => other
             .map_children(|child| Ok(Transformed::yes(float(child))))
             .map(|done| done.data)
@@ -99,18 +88,30 @@ fn adapt_node(expr: Expr, schema: &DFSchema) -> Result<Expr> {
 fn binary(left: Expr, op: Operator, right: Expr, schema: &DFSchema) -> Result<(Expr, Expr)> {
     match op {
         _ if is_comparison(op) => compare(left, right, schema),
-        Operator::And | Operator::Or => Ok((truth(left), truth(right))),
-        _ => {
-            let decimal = |expr: &Expr| {
-                is_decimal_literal(expr).then_some(()).is_none()
-                    && matches!(expr.get_type(schema), Ok(t) if t.is_decimal())
-            };
-            if decimal(&left) || decimal(&right) {
-                Ok((left, right))
-            } else {
-                Ok((float(left), float(right)))
+        Operator::And | Operator::Or => Ok((left, right)),
+        _ if has_decimals(&left, schema) || has_decimals(&right, schema) => Ok((left, right)),
+        _ => Ok((float(left), float(right))),
+    }
+}
+
+/// Whether an operand that is no literal holds decimals.
+fn has_decimals(expr: &Expr, schema: &DFSchema) -> bool {
+    !is_literal(expr)
+        && expr
+            .get_type(schema)
+            .is_ok_and(|data_type| data_type.is_decimal())
+}
+
+/// A date or time literal as a value, so that it can take a column's type.
+fn fold_time(cast: Cast) -> Expr {
+    match cast.expr.as_ref() {
+        Expr::Literal(value, metadata) if kind(cast.field.data_type()) == Kind::Time => {
+            match value.cast_to(cast.field.data_type()) {
+                Ok(value) => Expr::Literal(value, metadata.clone()),
+                Err(_) => Expr::Cast(cast),
             }
         }
+        _ => Expr::Cast(cast),
     }
 }
 
@@ -167,7 +168,10 @@ fn compare(left: Expr, right: Expr, schema: &DFSchema) -> Result<(Expr, Expr)> {
         (true, false) => fit(right, &right_type, left).map(|(right, left)| (left, right)),
         _ if left_type.is_floating() && right_type.is_decimal() => Ok((left, to_float(right))),
         _ if left_type.is_decimal() && right_type.is_floating() => Ok((to_float(left), right)),
-        _ => Ok((left, right)),
+        _ => Ok((
+            date_as(left, &left_type, &right_type),
+            date_as(right, &right_type, &left_type),
+        )),
     }
 }
 
@@ -244,7 +248,20 @@ fn fit_time(value: Expr, target: &DataType, scalar: ScalarValue) -> (Expr, Expr)
                 Expr::Literal(scalar, None),
             )
         }
-        _ => (value, Expr::Literal(scalar, None)),
+        (None, _, other) => (date_as(value, target, &other), Expr::Literal(scalar, None)),
+    }
+}
+
+/// A date that is compared with a timestamp as a timestamp of the same unit, which reaches as far
+/// as the timestamps do.
+fn date_as(expr: Expr, data_type: &DataType, other: &DataType) -> Expr {
+    match (data_type, other) {
+        (DataType::Date32 | DataType::Date64, DataType::Timestamp(unit, _))
+            if *unit != TimeUnit::Nanosecond =>
+        {
+            Expr::Cast(Cast::new(Box::new(expr), other.clone()))
+        }
+        _ => expr,
     }
 }
 
@@ -258,10 +275,6 @@ fn is_same(cast: &ScalarValue, original: &ScalarValue) -> bool {
 
 fn is_literal(expr: &Expr) -> bool {
     matches!(expr, Expr::Literal(..))
-}
-
-fn is_decimal_literal(expr: &Expr) -> bool {
-    matches!(expr, Expr::Literal(value, _) if value.data_type().is_decimal())
 }
 
 /// A decimal literal as a 64-bit float; anything else as it is.

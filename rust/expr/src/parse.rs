@@ -64,15 +64,6 @@ fn check_chains(tokens: &[TokenWithSpan]) -> Result<()> {
             break;
         };
         match (&token.token, keyword(&token.token, after_period)) {
-            (Token::LParen | Token::LBracket, _) | (_, Keyword::CASE) => {
-                level.chain += 1;
-                outer += level.chain;
-                let is_case = matches!(token.token, Token::Word(_));
-                levels.push(Level {
-                    is_case,
-                    ..Level::default()
-                });
-            }
             (Token::RParen | Token::RBracket, _) => while close(&mut levels, &mut outer) {},
             (_, Keyword::END) if level.is_case => {
                 close(&mut levels, &mut outer);
@@ -84,7 +75,7 @@ fn check_chains(tokens: &[TokenWithSpan]) -> Result<()> {
             }
             (Token::Whitespace(_) | Token::Period | Token::Number(..), _) => {}
             (Token::Word(_), Keyword::NoKeyword) => {}
-            (_, keyword) => {
+            (operator, keyword) => {
                 level.betweens += usize::from(keyword == Keyword::BETWEEN);
                 level.chain += 1;
                 level.longest = level.longest.max(level.chain);
@@ -93,6 +84,14 @@ fn check_chains(tokens: &[TokenWithSpan]) -> Result<()> {
                         "more than {MAX_CHAIN} operators in a row{}",
                         token.span.start
                     )));
+                }
+                let is_case = keyword == Keyword::CASE;
+                if is_case || matches!(operator, Token::LParen | Token::LBracket) {
+                    outer += level.chain;
+                    levels.push(Level {
+                        is_case,
+                        ..Level::default()
+                    });
                 }
             }
         }

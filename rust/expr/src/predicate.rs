@@ -9,7 +9,7 @@ use datafusion_common::ScalarValue;
 use datafusion_expr::Expr;
 use datafusion_expr::utils::split_conjunction;
 
-use crate::{ExprError, Expression, Result, literals, parse};
+use crate::{ExprError, Expression, Result, parse, resolve};
 
 /// An expression that is true, false or null for every row.
 #[derive(Debug, Clone)]
@@ -24,7 +24,9 @@ impl Predicate {
     ///
     /// As for [`Expression::parse`], and [`ExprError::Type`] when the expression is not boolean.
     pub fn parse(sql: &str, schema: &Schema) -> Result<Self> {
-        let expression = Expression::plan(parse::parse(sql)?, schema, literals::truth)?;
+        let mut ast = parse::parse(sql)?;
+        resolve::truth(&mut ast);
+        let expression = Expression::plan(ast, schema)?;
         match expression.data_type() {
             DataType::Boolean | DataType::Null => Ok(Self { expression }),
             other => Err(ExprError::types(format!(

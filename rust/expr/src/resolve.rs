@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 
 use arrow_schema::{DataType, Field, Fields, Schema};
 use datafusion_sql::sqlparser::ast::{
-    AccessExpr, DataType as SqlType, Expr, Function, Ident, ObjectNamePart, Query, Subscript,
-    TimezoneInfo, Value, VisitMut, VisitorMut,
+    AccessExpr, BinaryOperator, DataType as SqlType, Expr, Function, Ident, ObjectNamePart, Query,
+    Subscript, TimezoneInfo, UnaryOperator, Value, VisitMut, VisitorMut,
 };
 use datafusion_sql::sqlparser::keywords::ALL_KEYWORDS;
 
@@ -20,6 +20,24 @@ pub(crate) fn resolve(expr: &mut Expr, schema: &Schema) -> Result<()> {
     }) {
         ControlFlow::Continue(()) => Ok(()),
         ControlFlow::Break(error) => Err(error),
+    }
+}
+
+/// Marks an expression as one whose truth is wanted: `regexp_match`, which returns the groups of
+/// a match, then says whether there is one.
+pub(crate) fn truth(expr: &mut Expr) {
+    match expr {
+        Expr::Nested(inner) => truth(inner),
+        Expr::Function(function)
+            if function
+                .name
+                .to_string()
+                .eq_ignore_ascii_case("regexp_match") =>
+        {
+            let call = Expr::Function(function.clone());
+            *expr = Expr::IsNotNull(Box::new(call));
+        }
+        _ => {}
     }
 }
 
@@ -51,6 +69,22 @@ impl Resolver<'_> {
                 access_chain.iter_mut().try_for_each(access)
             }
             Expr::Value(value) => literal(&mut value.value),
+            Expr::UnaryOp {
+                op: UnaryOperator::Not,
+                expr,
+            } => {
+                truth(expr);
+                Ok(())
+            }
+            Expr::BinaryOp {
+                left,
+                op: BinaryOperator::And | BinaryOperator::Or,
+                right,
+            } => {
+                truth(left);
+                truth(right);
+                Ok(())
+            }
             Expr::Function(function) => check_function(function),
             Expr::Cast { data_type, .. } => {
                 set_precision(data_type);
@@ -75,6 +109,7 @@ impl Resolver<'_> {
             } if !matches!(&escape.value, Value::SingleQuotedString(text) if text == "\\") => Err(
                 ExprError::unsupported("an escape character other than the backslash"),
             ),
+            Expr::RLike { .. } => Err(ExprError::unsupported("RLIKE; use regexp_like()")),
             Expr::Wildcard(_) | Expr::QualifiedWildcard(..) => Err(ExprError::unsupported("*")),
             _ => Ok(()),
         }
@@ -136,6 +171,10 @@ fn find<'a>(fields: &'a Fields, name: &Ident, prefix: &str) -> Result<&'a Field>
             };
             Err(ExprError::UnknownColumn {
                 name: format!("{prefix}{}", name.value),
+                available: fields
+                    .iter()
+                    .map(|field| format!("{prefix}{}", field.name()))
+                    .collect(),
                 suggestions: near.iter().map(|near| format!("{prefix}{near}")).collect(),
             })
         }
@@ -180,8 +219,13 @@ fn literal(value: &mut Value) -> Result<()> {
             *value = Value::SingleQuotedString(std::mem::take(text));
             Ok(())
         }
+        Value::SingleQuotedString(_)
+        | Value::HexStringLiteral(_)
+        | Value::Number(..)
+        | Value::Boolean(_)
+        | Value::Null => Ok(()),
         Value::Placeholder(name) => Err(ExprError::unsupported(format!("the placeholder {name}"))),
-        _ => Ok(()),
+        other => Err(ExprError::unsupported(format!("the literal {other}"))),
     }
 }
 

@@ -43,6 +43,12 @@ fn comparison(binary: BinaryExpr, schema: &DFSchema) -> Result<Transformed<Expr>
     let (value, op, [low, high]) = match (zeros(&left), zeros(&right)) {
         (None, Some(zeros)) => (*left, op, zeros),
         (Some(zeros), None) => (*right, op.swap().unwrap_or(op), zeros),
+        _ if [&left, &right]
+            .iter()
+            .any(|side| matches!(side.as_ref(), Expr::Literal(..))) =>
+        {
+            return Ok(Transformed::no(binary_expr(*left, op, *right)));
+        }
         _ => {
             let compared = binary_expr(normalised(*left, schema)?, op, normalised(*right, schema)?);
             return Ok(Transformed::yes(compared));
@@ -78,9 +84,6 @@ fn zeros(expr: &Expr) -> Option<[Expr; 2]> {
 
 /// The same number with 0.0 for -0.0.
 fn normalised(expr: Expr, schema: &DFSchema) -> Result<Expr> {
-    if let Expr::Literal(..) = expr {
-        return Ok(expr);
-    }
     let zero = ScalarValue::new_zero(&expr.get_type(schema)?)?;
     Ok(expr + Expr::Literal(zero, None))
 }

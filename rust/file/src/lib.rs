@@ -1,8 +1,11 @@
 //! One Lance data file: container, schema, encodings, layouts, reading and writing.
 
+mod container;
 mod encoding;
 mod error;
 mod layout;
+mod levels;
+mod read;
 mod schema;
 mod version;
 
@@ -11,5 +14,6 @@ pub use error::{FileError, FileErrorKind, Result};
 pub use layout::{
     Blob, Constant, DictionaryItems, FullZip, Layer, MiniBlock, PageLayout, ZipWidth,
 };
+pub use read::{FileReader, Projection, ReadPlan, RowRanges};
 pub use schema::{Field, LogicalType, Schema};
 pub use version::FileVersion;

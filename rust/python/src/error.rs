@@ -1,6 +1,6 @@
 //! Errors of the core as exceptions of `pennon.exceptions`: one match.
 
-use pennon::expr::ExprErrorKind;
+use pennon::expr::ExprError;
 use pennon::file::{FileError, FileErrorKind};
 use pennon::io::{IoError, IoErrorKind};
 use pennon::table::{TableError, TableErrorKind};
@@ -54,10 +54,8 @@ fn class_of(error: &EngineError) -> &'static str {
         EngineError::Io(error) => class_of_io(error.kind()),
         EngineError::File(error) => class_of_file(error),
         EngineError::Table(error) => class_of_table(error),
-        EngineError::Expr(error) => match error.kind() {
-            ExprErrorKind::UnknownColumn => "UnknownColumnError",
-            _ => "InvalidExpressionError",
-        },
+        EngineError::Expr(ExprError::UnknownColumn { .. }) => "UnknownColumnError",
+        EngineError::Expr(_) => "InvalidExpressionError",
         EngineError::UnknownColumn { .. } => "UnknownColumnError",
         EngineError::SchemaMismatch { .. } => "SchemaMismatchError",
         EngineError::RowOutOfRange { .. } => "RowIndexError",
@@ -118,8 +116,10 @@ fn describe(error: &EngineError, facts: &Bound<'_, PyDict>) -> PyResult<()> {
             describe_table(last, facts)?;
             facts.set_item("attempts", attempts)
         }
-        EngineError::UnknownColumn { name, .. } => facts.set_item("column", name),
-        EngineError::Expr(error) => facts.set_item("column", error.column()),
+        EngineError::UnknownColumn { name, .. }
+        | EngineError::Expr(ExprError::UnknownColumn { name, .. }) => {
+            facts.set_item("column", name)
+        }
         _ => Ok(()),
     }
 }

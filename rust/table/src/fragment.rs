@@ -182,7 +182,8 @@ impl Fragment {
         if u32::try_from(id).is_err() {
             return Err(TableError::corrupt(format!("fragment id {id} is out of range")));
         }
-        let physical_rows = Some(message.physical_rows).filter(|rows| *rows > 0);
+        let physical_rows = Some(std::mem::take(&mut message.physical_rows)).filter(|r| *r > 0);
+        message.id = 0;
         if physical_rows.is_some_and(|rows| rows > u64::from(u32::MAX)) {
             return Err(TableError::corrupt(format!("fragment {id} has too many rows")));
         }

@@ -61,7 +61,7 @@ pub struct SymbolTable {
     symbols: Vec<Symbol>,
     pub(super) decoder: Box<Decoder>,
     /// Made when the first value is compressed: most tables are only read with.
-    matcher: OnceLock<Box<Matcher>>,
+    matcher: OnceLock<Matcher>,
 }
 
 impl SymbolTable {
@@ -130,7 +130,7 @@ impl SymbolTable {
 
     /// How values are compressed with this table; `None` if they are not.
     pub(super) fn matcher(&self) -> Option<&Matcher> {
-        self.compressed.then(|| &**self.matcher.get_or_init(|| Matcher::new(&self.symbols)))
+        self.compressed.then(|| self.matcher.get_or_init(|| Matcher::new(&self.symbols)))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions, UInt64Array};
+use arrow_array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions, UInt64Array};
 use arrow_buffer::{BooleanBuffer, bit_iterator::BitSliceIterator};
 use arrow_select::filter::{FilterPredicate, FilterBuilder};
 use pennon_file::RowRanges;

@@ -1,5 +1,6 @@
 //! Whole buffers of values: levels and dictionaries.
 
+use pennon_codec::variable::Values as Stored;
 use pennon_codec::{bitpack, general, rle};
 
 use super::coding::scheme_of;
@@ -122,31 +123,15 @@ fn decode_lanes<T: bitpack::Lane>(encoding: &Encoding, bytes: &[u8], out: &mut [
     }
 }
 
-/// A buffer of `bits, start of the bytes, count + 1 offsets, bytes`.
 fn decode_variable(encoding: &Encoding, large: bool, bytes: &[u8], count: usize) -> Result<Values> {
     match encoding {
         Encoding::Variable { offset_bits } if (*offset_bits == 64) == large => {}
         _ => return Err(FileError::unsupported("dictionary items coded in a way that is not known")),
     }
-    let width = if large { 8 } else { 4 };
-    let word = |at: usize| {
-        let bytes = bytes.get(at * width..(at + 1) * width)?;
-        let mut word = [0; 8];
-        word[..width].copy_from_slice(bytes);
-        usize::try_from(u64::from_le_bytes(word)).ok()
-    };
-    let (bits, start) = (word(0), word(1));
-    let offsets_end = count.checked_add(3).and_then(|words| words.checked_mul(width));
-    let offsets = offsets_end.and_then(|end| bytes.get(2 * width..end));
-    let data = start.and_then(|start| bytes.get(start..));
-    match (bits, offsets, data) {
-        (Some(bits), Some(offsets), Some(data)) if bits == width * 8 => {
-            let mut out = Variable::new(large, count);
-            out.push_slices(offsets, width, data)?;
-            Ok(Values::Variable(out))
-        }
-        _ => Err(short("dictionary items")),
-    }
+    let stored = Stored::from_block(bytes, count)?;
+    let mut out = Variable::new(large, count);
+    out.push_stored(&stored, 0..count)?;
+    Ok(Values::Variable(out))
 }
 
 /// A buffer of `size of the values, values, lengths`.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use pennon_codec::fsst::SymbolTable;
 use pennon_codec::general::Scheme;
+use pennon_codec::variable::OffsetWidth;
 
 use super::shape::Shape;
 use crate::encoding::{Compression, Encoding};
@@ -54,8 +55,7 @@ pub(crate) enum FixedKind {
 pub(crate) struct VariableCoding {
     /// What is around the buffer, or around each value of a full-zip page.
     pub(crate) around: Option<Scheme>,
-    /// Bytes of an offset.
-    pub(crate) offset_width: usize,
+    pub(crate) offset_width: OffsetWidth,
     /// What the bytes mean, unless they are the values themselves.
     pub(crate) symbols: Option<Arc<SymbolTable>>,
 }
@@ -156,7 +156,7 @@ pub(crate) fn fixed(encoding: &Encoding, width: usize) -> Result<FixedCoding> {
 fn variable(encoding: &Encoding, large: bool) -> Result<VariableCoding> {
     match encoding {
         Encoding::Variable { offset_bits } if (*offset_bits == 64) == large => {
-            let offset_width = usize::from(*offset_bits / 8);
+            let offset_width = if large { OffsetWidth::W64 } else { OffsetWidth::W32 };
             Ok(VariableCoding { around: None, offset_width, symbols: None })
         }
         Encoding::Fsst { symbol_table, values } => {

@@ -218,7 +218,7 @@ fn buffer_value(bytes: &[u8], shape: &Shape) -> Result<Values> {
                 return Err(wrong());
             }
             let mut value = Variable::new(*large, 1);
-            value.push_slices(offsets, width, data)?;
+            value.push(data)?;
             Ok(Values::Variable(value))
         }
         _ => Err(wrong()),

@@ -30,6 +30,7 @@ const CACHE_BYTES: usize = 64 << 20;
 #[derive(Debug)]
 pub struct FileReader {
     source: Arc<dyn ReadAt>,
+    size: u64,
     footer: Footer,
     schema: Schema,
     num_rows: u64,
@@ -84,6 +85,7 @@ impl FileReader {
         let cache = Mutex::default();
         Ok(Self {
             source,
+            size,
             footer,
             schema,
             num_rows,
@@ -212,7 +214,7 @@ impl FileReader {
                 Some(bytes) => bytes,
                 None => fetched.next().ok_or_else(|| FileError::corrupt("too few bytes"))?,
             };
-            let metadata = ColumnMetadata::parse(&bytes, self.footer.column_metadata)
+            let metadata = ColumnMetadata::parse(&bytes, self.size)
                 .and_then(Column::new)
                 .map_err(|error| error.in_column(&leaf.name))?;
             slot.get_or_init(|| metadata);

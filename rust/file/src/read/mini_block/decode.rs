@@ -5,6 +5,7 @@ use std::ops::Range;
 use arrow_buffer::ArrowNativeType;
 use pennon_codec::bitpack::{self, Lane};
 use pennon_codec::general::{self, Scheme};
+use pennon_codec::variable::Values as Stored;
 use pennon_codec::{byte_stream_split, rle};
 
 use crate::read::coding::{Coding, FixedCoding, FixedKind, VariableCoding};
@@ -142,15 +143,11 @@ fn decode_variable(
     plain: &mut Vec<u8>,
 ) -> Result<()> {
     let bytes = unwrap(coding.around, buffer, plain)?;
-    let width = coding.offset_width;
-    let table = count.checked_add(1).and_then(|offsets| offsets.checked_mul(width));
-    let table = table.and_then(|end| bytes.get(..end)).ok_or_else(too_short)?;
+    let stored = Stored::from_chunk(bytes, count, coding.offset_width)?;
     for pick in picks {
-        let offsets = table.get(pick.start * width..(pick.end + 1) * width);
-        let offsets = offsets.ok_or_else(too_short)?;
         match &coding.symbols {
-            None => out.push_slices(offsets, width, bytes)?,
-            Some(symbols) => out.push_coded(symbols, offsets, width, bytes)?,
+            None => out.push_stored(&stored, pick.clone())?,
+            Some(symbols) => out.push_coded(symbols, &stored, pick.clone())?,
         }
     }
     Ok(())

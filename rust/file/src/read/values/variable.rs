@@ -4,6 +4,10 @@ use std::ops::Range;
 
 use arrow_buffer::{Buffer, OffsetBuffer, ScalarBuffer};
 
+use pennon_codec::CodecError;
+use pennon_codec::fsst::SymbolTable;
+use pennon_codec::variable::Values as Stored;
+
 use crate::{FileError, Result};
 
 /// Items up to this size are gathered by copying a whole slot of it.
@@ -90,45 +94,29 @@ impl Variable {
         Ok(())
     }
 
-    /// Appends the values whose bytes lie in `data` between neighbours of `offsets`, which are
-    /// stored little-endian in `width` bytes each; one value fewer than there are offsets.
-    pub(crate) fn push_slices(&mut self, offsets: &[u8], width: usize, data: &[u8]) -> Result<()> {
-        if width == 8 {
-            let (offsets, _) = offsets.as_chunks::<8>();
-            self.push_between(offsets.iter().map(|&bytes| u64::from_le_bytes(bytes)), data)
-        } else {
-            let (offsets, _) = offsets.as_chunks::<4>();
-            let offsets = offsets.iter().map(|&bytes| u64::from(u32::from_le_bytes(bytes)));
-            self.push_between(offsets, data)
-        }
+    /// Appends some of the values of a chunk or a block.
+    pub(crate) fn push_stored(&mut self, stored: &Stored<'_>, range: Range<usize>) -> Result<()> {
+        let done = match &mut self.offsets {
+            Offsets::Small(offsets) => stored.append(range, &mut self.data, offsets),
+            Offsets::Large(offsets) => stored.append(range, &mut self.data, offsets),
+        };
+        done.map_err(not_appended)
     }
 
-    fn push_between(
+    /// Appends some of the values of a chunk, which are coded by `symbols`.
+    pub(crate) fn push_coded(
         &mut self,
-        mut offsets: impl ExactSizeIterator<Item = u64>,
-        data: &[u8],
+        symbols: &SymbolTable,
+        stored: &Stored<'_>,
+        range: Range<usize>,
     ) -> Result<()> {
-        let Some(first) = offsets.next() else {
-            return Ok(());
+        let (codes, ends) = (stored.bytes(range.clone())?, stored.ends(range));
+        let data = &mut self.data;
+        let done = match &mut self.offsets {
+            Offsets::Small(offsets) => symbols.decompress_all(codes, ends, data, offsets),
+            Offsets::Large(offsets) => symbols.decompress_all(codes, ends, data, offsets),
         };
-        let base = u64::try_from(self.data.len()).map_err(|_| too_large())?;
-        let delta = base.wrapping_sub(first);
-        let (mut end, mut is_sorted) = (first, true);
-        let mut rebase = |offset: u64| {
-            is_sorted &= end <= offset;
-            end = offset;
-            offset.wrapping_add(delta)
-        };
-        match &mut self.offsets {
-            Offsets::Small(out) => out.extend(offsets.map(|offset| low_half(rebase(offset)))),
-            Offsets::Large(out) => out.extend(offsets.map(|offset| rebase(offset).cast_signed())),
-        }
-        let bytes = is_sorted.then_some(first..end).and_then(to_usize_range);
-        let Some(bytes) = bytes.and_then(|range| data.get(range)) else {
-            return Err(FileError::corrupt("offsets that are not in order or leave their buffer"));
-        };
-        self.data.extend_from_slice(bytes);
-        self.check_size()
+        done.map_err(not_appended)
     }
 
     /// Appends the items that `indices` name, all of which exist.
@@ -252,14 +240,12 @@ fn last<T: Copy + Default>(offsets: &[T]) -> T {
     offsets.last().copied().unwrap_or_default()
 }
 
-/// The low half of an offset; the caller checks that the other half is zero.
-#[expect(clippy::cast_possible_truncation, reason = "keeping the low half is the purpose")]
-fn low_half(offset: u64) -> i32 {
-    (offset as u32).cast_signed()
-}
-
-fn to_usize_range(range: Range<u64>) -> Option<Range<usize>> {
-    Some(usize::try_from(range.start).ok()?..usize::try_from(range.end).ok()?)
+/// Tells values that are damaged from values that are too many.
+fn not_appended(error: CodecError) -> FileError {
+    match error {
+        CodecError::TooLarge { .. } => too_large().with_source(error),
+        _ => error.into(),
+    }
 }
 
 fn too_large() -> FileError {
@@ -275,26 +261,6 @@ mod tests {
 
     fn values_of(variable: &Variable) -> Vec<&[u8]> {
         variable.spans().into_iter().map(|span| &variable.data()[span]).collect()
-    }
-
-    #[test]
-    fn slices_are_rebased_behind_what_is_there() {
-        for large in [false, true] {
-            let mut out = Variable::new(large, 0);
-            out.push(b"x").unwrap();
-            let offsets: Vec<u8> = [3_u32, 5, 5, 6].iter().flat_map(|o| o.to_le_bytes()).collect();
-            out.push_slices(&offsets, 4, b"___abc").unwrap();
-            out.push_empty(1).unwrap();
-            assert_eq!(values_of(&out), [&b"x"[..], b"ab", b"", b"c", b""]);
-        }
-    }
-
-    #[test]
-    fn offsets_out_of_order_or_range_are_corrupt() {
-        for bad in [[3_u64, 2, 4], [0, 1, 9], [u64::MAX, 0, 0]] {
-            let offsets: Vec<u8> = bad.iter().flat_map(|o| o.to_le_bytes()).collect();
-            assert!(Variable::new(true, 0).push_slices(&offsets, 8, b"abcd").is_err());
-        }
     }
 
     #[test]
