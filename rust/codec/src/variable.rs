@@ -49,7 +49,7 @@ impl OffsetWidth {
     }
 }
 
-/// An offset in memory: `i32` or `i64`, never negative.
+/// An offset in memory: `i32`, `i64` or `usize`, never negative.
 pub trait Offset: Copy + Debug + private::Sealed {
     /// The largest offset.
     const MAX: u64;
@@ -66,6 +66,7 @@ mod private {
     pub trait Sealed {}
     impl Sealed for i32 {}
     impl Sealed for i64 {}
+    impl Sealed for usize {}
 }
 
 macro_rules! offset {
@@ -92,6 +93,24 @@ macro_rules! offset {
 }
 
 offset!(i32, i64);
+
+impl Offset for usize {
+    const MAX: u64 = usize::MAX as u64;
+
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the caller checked the value; a conversion with a check is not vectorised"
+    )]
+    #[inline(always)]
+    fn new(value: u64) -> Self {
+        value as usize
+    }
+
+    #[inline(always)]
+    fn position(self) -> Option<usize> {
+        Some(self)
+    }
+}
 
 /// Checks that offsets up to `end` fit into `O`.
 pub(crate) fn check_offsets<O: Offset>(end: usize) -> Result<()> {

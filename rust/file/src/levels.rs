@@ -56,12 +56,11 @@ pub(crate) struct Nesting {
 impl Nesting {
     /// The nesting of a page's layers, which are listed from the leaf outwards.
     pub(crate) fn new(layers: &[Layer]) -> Self {
-        let inner = layers.iter().take_while(|layer| !layer.is_list());
         Self {
             meanings: meanings(layers),
-            max_repetition: layers.iter().map(|layer| u16::from(layer.is_list())).sum(),
+            max_repetition: max_repetition(layers),
             max_definition: layers.iter().map(|layer| layer.levels()).sum(),
-            max_visible: inner.map(|layer| layer.levels()).sum(),
+            max_visible: max_visible(layers),
         }
     }
 
@@ -92,6 +91,16 @@ impl Nesting {
         }
         Ok(())
     }
+}
+
+/// The repetition level at which a row starts: how many of the layers are lists.
+pub(crate) fn max_repetition(layers: &[Layer]) -> u16 {
+    layers.iter().map(|layer| u16::from(layer.is_list())).sum()
+}
+
+/// The highest definition level of an entry that has a slot among the values.
+pub(crate) fn max_visible(layers: &[Layer]) -> u16 {
+    layers.iter().take_while(|layer| !layer.is_list()).map(|layer| layer.levels()).sum()
 }
 
 fn meanings(layers: &[Layer]) -> Vec<Meaning> {

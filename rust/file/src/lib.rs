@@ -8,6 +8,7 @@ mod levels;
 mod read;
 mod schema;
 mod version;
+mod write;
 
 pub use encoding::{Compression, Encoding, PackedField, PackedWidth};
 pub use error::{FileError, FileErrorKind, Result};
@@ -17,3 +18,4 @@ pub use layout::{
 pub use read::{FileReader, Projection, ReadPlan, RowRanges};
 pub use schema::{Field, LogicalType, Schema};
 pub use version::FileVersion;
+pub use write::{FileWriter, WriteOptions, WrittenFile};

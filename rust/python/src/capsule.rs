@@ -1,7 +1,7 @@
 //! Arrow's C data interface in Python capsules: the only unsafe code of the bindings.
 #![expect(unsafe_code, reason = "the C data interface hands over raw structures")]
 
-use std::ffi::CStr;
+use std::ffi::{CStr, c_void};
 
 use arrow_array::RecordBatchReader;
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi};
@@ -59,13 +59,24 @@ pub(crate) fn import_stream(capsule: &Bound<'_, PyCapsule>) -> PyResult<ArrowArr
     ArrowArrayStreamReader::try_new(stream).map_err(arrow_error)
 }
 
+/// The C layout of an ArrowSchema, to see whether it was released: the Arrow crate assumes not.
+#[repr(C)]
+struct RawSchema {
+    strings: [*const c_void; 3],
+    numbers: [i64; 2],
+    children: [*const c_void; 2],
+    release: *const c_void,
+}
+
 /// The schema in a schema capsule, which keeps it.
 pub(crate) fn import_schema(capsule: &Bound<'_, PyCapsule>) -> PyResult<Schema> {
     let pointer = capsule.pointer_checked(Some(SCHEMA))?.cast::<FFI_ArrowSchema>();
-    // SAFETY: a capsule of this name holds a pointer to a valid ArrowSchema; the capsule is alive
-    // and the interpreter is held for the length of this borrow.
+    // SAFETY: a capsule of this name holds a pointer to an ArrowSchema, whose layout `RawSchema`
+    // repeats; the capsule is alive and the interpreter is held for the length of this borrow.
+    let raw = unsafe { pointer.cast::<RawSchema>().as_ref() };
+    // SAFETY: as above.
     let schema = unsafe { pointer.as_ref() };
-    if schema.is_released() {
+    if raw.release.is_null() {
         return Err(PyValueError::new_err("the Arrow schema was consumed before"));
     }
     Schema::try_from(schema).map_err(arrow_error)

@@ -95,11 +95,11 @@ fn take_apart(
                 (item_part(&array), child.ok_or_else(mismatch)?, mask)
             }
             (Step::Items, DataType::List(_)) => {
-                let (part, items) = list_part(array.as_list::<i32>(), mask.as_ref());
+                let (part, items) = list_part(array.as_list::<i32>(), mask.as_ref())?;
                 (part, items, None)
             }
             (Step::Items, DataType::LargeList(_)) => {
-                let (part, items) = list_part(array.as_list::<i64>(), mask.as_ref());
+                let (part, items) = list_part(array.as_list::<i64>(), mask.as_ref())?;
                 (part, items, None)
             }
             _ => return Err(mismatch()),
@@ -131,7 +131,7 @@ fn leaf_part(array: &ArrayRef) -> Part {
 fn list_part<O: OffsetSizeTrait>(
     list: &GenericListArray<O>,
     mask: Option<&NullBuffer>,
-) -> (Part, ArrayRef) {
+) -> Result<(Part, ArrayRef)> {
     let shown = NullBuffer::union(list.nulls(), mask).filter(|nulls| nulls.null_count() > 0);
     let offsets = list.value_offsets();
     let mut ends = Vec::with_capacity(list.len());
@@ -157,20 +157,22 @@ fn list_part<O: OffsetSizeTrait>(
     };
     let nulls = list.nulls().filter(|nulls| nulls.null_count() > 0).cloned();
     let part = Part { nulls, list: Some(Lists { ends, has_null, has_empty }) };
-    (part, gather(list.values(), &ranges, bounds(offsets).0))
+    Ok((part, gather(list.values(), &ranges, bounds(offsets).0)?))
 }
 
 /// The items in `ranges`, one after the other.
-fn gather(items: &ArrayRef, ranges: &[(usize, usize)], start: usize) -> ArrayRef {
+fn gather(items: &ArrayRef, ranges: &[(usize, usize)], start: usize) -> Result<ArrayRef> {
     match ranges {
-        [] => items.slice(start, 0),
-        [(start, end)] => items.slice(*start, end - start),
+        [] => Ok(items.slice(start, 0)),
+        [(start, end)] => Ok(items.slice(*start, end - start)),
         _ => {
             let data = items.to_data();
             let total = ranges.iter().map(|(start, end)| end - start).sum();
             let mut gathered = MutableArrayData::new(vec![&data], false, total);
-            ranges.iter().for_each(|&(start, end)| gathered.extend(0, start, end));
-            make_array(gathered.freeze())
+            for &(start, end) in ranges {
+                gathered.try_extend(0, start, end)?;
+            }
+            Ok(make_array(gathered.freeze()))
         }
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use arrow_array::types::{ArrowDictionaryKeyType, ArrowPrimitiveType};
 use arrow_array::{
-    Array, ArrayRef, BooleanArray, DictionaryArray, FixedSizeListArray, GenericBinaryArray,
+    ArrayRef, BooleanArray, DictionaryArray, FixedSizeListArray, GenericBinaryArray,
     GenericStringArray, NullArray, PrimitiveArray, StructArray, downcast_integer, make_array,
 };
 use arrow_buffer::NullBuffer;
