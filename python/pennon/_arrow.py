@@ -28,11 +28,7 @@ class ArrowArrayExportable(Protocol):
 
 
 ReaderLike: TypeAlias = (
-    ArrowStreamExportable
-    | ArrowArrayExportable
-    | Mapping[str, Any]
-    | Iterable[Any]
-    | Any
+    ArrowStreamExportable | ArrowArrayExportable | Mapping[str, Any] | Iterable[Any] | Any
 )
 """What can be written: tables, batches, readers, frames, or an iterable of batches."""
 

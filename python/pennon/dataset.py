@@ -351,9 +351,7 @@ class LanceDataset:
         Timestamps are in UTC, without a zone and to the microsecond, as pylance gives them.
         """
         return [
-            Version(
-                version=version, timestamp=_utc(nanoseconds), metadata=dict(metadata)
-            )
+            Version(version=version, timestamp=_utc(nanoseconds), metadata=dict(metadata))
             for version, nanoseconds, metadata in self._native.versions()
         ]
 
@@ -422,9 +420,7 @@ class LanceDataset:
                 limit=_not_negative("limit", limit),
                 offset=_not_negative("offset", offset),
                 batch_size=_not_negative("batch_size", batch_size),
-                fragments=None
-                if fragments is None
-                else [f.fragment_id for f in fragments],
+                fragments=None if fragments is None else [f.fragment_id for f in fragments],
                 with_row_id=with_row_id,
                 with_row_address=with_row_address,
             ),
@@ -481,9 +477,7 @@ class LanceDataset:
         """
         return self.scanner(columns=[], filter=filter).count_rows()
 
-    def take(
-        self, indices: Sequence[int] | Any, columns: Sequence[str] | None = None
-    ) -> pa.Table:
+    def take(self, indices: Sequence[int] | Any, columns: Sequence[str] | None = None) -> pa.Table:
         """Return rows by their positions, in the order given.
 
         Parameters
@@ -511,8 +505,7 @@ class LanceDataset:
         import pyarrow as pa
 
         positions = [
-            int(i)
-            for i in (indices.to_pylist() if hasattr(indices, "to_pylist") else indices)
+            int(i) for i in (indices.to_pylist() if hasattr(indices, "to_pylist") else indices)
         ]
         if any(i < 0 for i in positions):
             positions = self._from_the_end(positions)
@@ -634,9 +627,7 @@ class LanceDataset:
             When it makes no sense any more.
         """
         if read_version is None and isinstance(operation, LanceOperation.Delete):
-            msg = (
-                "a Delete needs read_version: the version whose fragments it describes"
-            )
+            msg = "a Delete needs read_version: the version whose fragments it describes"
             raise InvalidInputError(msg)
         address = address_of(base_uri)
         committed = _native.commit_fragments(
@@ -680,11 +671,7 @@ class LanceScanner:
 
     def __repr__(self) -> str:
         """Show what the scan returns."""
-        given = {
-            k: v
-            for k, v in vars(self._options).items()
-            if v is not None and v is not False
-        }
+        given = {k: v for k, v in vars(self._options).items() if v is not None and v is not False}
         parts = "".join(f", {name}={value!r}" for name, value in given.items())
         return f"LanceScanner('{self._dataset.uri}', version={self._dataset.version}{parts})"
 
@@ -724,9 +711,7 @@ class LanceScanner:
         """Read the rows as a pyarrow reader."""
         import pyarrow as pa
 
-        return pa.RecordBatchReader.from_stream(
-            self._dataset._native.scan(self._options)
-        )
+        return pa.RecordBatchReader.from_stream(self._dataset._native.scan(self._options))
 
     def count_rows(self) -> int:
         """Return how many rows the scan would return; reads only the filter's columns."""
@@ -736,14 +721,8 @@ class LanceScanner:
         """Return the first rows of the scan."""
         from dataclasses import replace
 
-        limit = (
-            num_rows
-            if self._options.limit is None
-            else min(num_rows, self._options.limit)
-        )
-        return LanceScanner(
-            self._dataset, replace(self._options, limit=limit)
-        ).to_table()
+        limit = num_rows if self._options.limit is None else min(num_rows, self._options.limit)
+        return LanceScanner(self._dataset, replace(self._options, limit=limit)).to_table()
 
     def __arrow_c_schema__(self) -> object:
         """Offer the schema through the Arrow C data interface."""
@@ -751,15 +730,11 @@ class LanceScanner:
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Offer the rows through the Arrow C stream interface."""
-        return self._dataset._native.scan(self._options).__arrow_c_stream__(
-            requested_schema
-        )
+        return self._dataset._native.scan(self._options).__arrow_c_stream__(requested_schema)
 
 
 def _utc(nanoseconds: int) -> datetime:
-    moment = datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(
-        microseconds=nanoseconds // 1000
-    )
+    moment = datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(microseconds=nanoseconds // 1000)
     return moment.replace(tzinfo=None)
 
 

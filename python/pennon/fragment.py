@@ -147,9 +147,7 @@ class FragmentMetadata:
             "files": [dict(vars(file)) for file in self.files],
             "overlays": self.overlays,
             "physical_rows": self.physical_rows,
-            "deletion_file": dict(vars(self.deletion_file))
-            if self.deletion_file
-            else None,
+            "deletion_file": dict(vars(self.deletion_file)) if self.deletion_file else None,
             "row_id_meta": self.row_id_meta,
             "created_at_version_meta": self.created_at_version_meta,
             "last_updated_at_version_meta": self.last_updated_at_version_meta,

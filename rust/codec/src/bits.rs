@@ -14,7 +14,9 @@ pub fn bit_len(value: u64) -> u32 {
 #[inline(always)]
 pub(crate) fn gather(flags: [u8; 8]) -> u8 {
     const FLAG_TO_TOP_BYTE: u64 = 0x0102_0408_1020_4080;
-    u64::from_le_bytes(flags).wrapping_mul(FLAG_TO_TOP_BYTE).to_le_bytes()[7]
+    u64::from_le_bytes(flags)
+        .wrapping_mul(FLAG_TO_TOP_BYTE)
+        .to_le_bytes()[7]
 }
 
 /// Appends one bit for each of `flags`; the last byte is filled up with zeros.
@@ -22,7 +24,11 @@ pub fn pack(flags: &[bool], out: &mut Vec<u8>) {
     let (bytes, rest) = flags.as_chunks::<8>();
     out.extend(bytes.iter().map(|flags| gather(flags.map(u8::from))));
     if !rest.is_empty() {
-        out.push(rest.iter().rev().fold(0, |byte, &flag| byte << 1 | u8::from(flag)));
+        out.push(
+            rest.iter()
+                .rev()
+                .fold(0, |byte, &flag| byte << 1 | u8::from(flag)),
+        );
     }
 }
 
@@ -52,7 +58,11 @@ fn store(bitmap: &mut [u8], start: usize, count: usize, bits: u64) {
     let shift = start % 8;
     let (mask, bits) = (mask(count) << shift, (bits & mask(count)) << shift);
     let touched = &mut bitmap[start / 8..(start + count).div_ceil(8)];
-    for ((byte, mask), bits) in touched.iter_mut().zip(mask.to_le_bytes()).zip(bits.to_le_bytes()) {
+    for ((byte, mask), bits) in touched
+        .iter_mut()
+        .zip(mask.to_le_bytes())
+        .zip(bits.to_le_bytes())
+    {
         *byte = *byte & !mask | bits;
     }
 }
@@ -83,7 +93,12 @@ pub fn copy(
     let tail = length % 8;
     if tail > 0 {
         let done = length - tail;
-        store(target, target_start + done, tail, load(source, source_start + done, tail));
+        store(
+            target,
+            target_start + done,
+            tail,
+            load(source, source_start + done, tail),
+        );
     }
 }
 
@@ -115,12 +130,12 @@ pub fn count_ones(bitmap: &[u8], start: usize, length: usize) -> usize {
     let body = &bitmap[(start + head) / 8..][..(length - head) / 8];
     let (words, rest) = body.as_chunks::<8>();
     let tail = (length - head) % 8;
-    let words: usize = words.iter().map(|&word| ones(u64::from_le_bytes(word))).sum();
+    let words: usize = words
+        .iter()
+        .map(|&word| ones(u64::from_le_bytes(word)))
+        .sum();
     let rest: usize = rest.iter().map(|&byte| ones(u64::from(byte))).sum();
-    words
-        + rest
-        + ones(load(bitmap, start, head))
-        + ones(load(bitmap, start + length - tail, tail))
+    words + rest + ones(load(bitmap, start, head)) + ones(load(bitmap, start + length - tail, tail))
 }
 
 fn ones(bits: u64) -> usize {
@@ -134,7 +149,9 @@ mod tests {
     use super::*;
 
     fn unpack(bitmap: &[u8]) -> Vec<bool> {
-        (0..bitmap.len() * 8).map(|i| bitmap[i / 8] >> (i % 8) & 1 == 1).collect()
+        (0..bitmap.len() * 8)
+            .map(|i| bitmap[i / 8] >> (i % 8) & 1 == 1)
+            .collect()
     }
 
     #[test]

@@ -43,10 +43,16 @@ pub fn decode(width: usize, streams: &[u8], out: &mut [u8]) -> Result<()> {
 
 fn check(width: usize, length: usize) -> Result<()> {
     if width != 4 && width != 8 {
-        return Err(CodecError::invalid(WHAT, format!("values of {width} bytes are not possible")));
+        return Err(CodecError::invalid(
+            WHAT,
+            format!("values of {width} bytes are not possible"),
+        ));
     }
     if !length.is_multiple_of(width) {
-        return Err(CodecError::invalid(WHAT, format!("{length} bytes are no whole values")));
+        return Err(CodecError::invalid(
+            WHAT,
+            format!("{length} bytes are no whole values"),
+        ));
     }
     Ok(())
 }

@@ -42,7 +42,10 @@ pub enum CodecError {
 impl CodecError {
     /// An [`Invalid`](Self::Invalid) with these parts.
     pub(crate) fn invalid(what: &'static str, detail: impl Into<String>) -> Self {
-        Self::Invalid { what, detail: detail.into() }
+        Self::Invalid {
+            what,
+            detail: detail.into(),
+        }
     }
 }
 

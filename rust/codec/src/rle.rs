@@ -13,8 +13,11 @@ const STRIDE: usize = 16;
 /// How many runs of equal values there are, however long. [`encode`] makes at most this many
 /// entries plus one for every 255 values.
 pub fn count_runs<T: Copy + Eq>(values: &[T]) -> usize {
-    let boundaries: usize =
-        values.iter().zip(values.iter().skip(1)).map(|(a, b)| usize::from(a != b)).sum();
+    let boundaries: usize = values
+        .iter()
+        .zip(values.iter().skip(1))
+        .map(|(a, b)| usize::from(a != b))
+        .sum();
     boundaries + usize::from(!values.is_empty())
 }
 
@@ -84,13 +87,20 @@ mod tests {
     use super::*;
 
     fn bytes(values: &[u32]) -> Vec<u8> {
-        values.iter().flat_map(|value| value.to_le_bytes()).collect()
+        values
+            .iter()
+            .flat_map(|value| value.to_le_bytes())
+            .collect()
     }
 
     #[test]
     fn long_runs_are_cut_at_255() {
         let (mut values, mut lengths) = (Vec::new(), Vec::new());
-        encode(&[[7u32; 600].as_slice(), &[8]].concat(), &mut values, &mut lengths);
+        encode(
+            &[[7u32; 600].as_slice(), &[8]].concat(),
+            &mut values,
+            &mut lengths,
+        );
         assert_eq!(values, [7, 7, 7, 8]);
         assert_eq!(lengths, [255, 255, 90, 1]);
     }

@@ -116,7 +116,11 @@ impl Offset for usize {
 pub(crate) fn check_offsets<O: Offset>(end: usize) -> Result<()> {
     let size = end as u64;
     if size > O::MAX {
-        return Err(CodecError::TooLarge { what: "values of one array", size, limit: O::MAX });
+        return Err(CodecError::TooLarge {
+            what: "values of one array",
+            size,
+            limit: O::MAX,
+        });
     }
     Ok(())
 }
@@ -207,10 +211,12 @@ impl<'a> Values<'a> {
     /// If there are not that many values.
     pub fn bytes(&self, range: Range<usize>) -> Result<&'a [u8]> {
         let bytes = self.table.get(range.start).zip(self.table.get(range.end));
-        bytes.and_then(|(start, end)| self.bytes.get(start..end)).ok_or_else(|| {
-            let detail = format!("{range:?} is not within the {} values", self.len());
-            CodecError::invalid(TABLE, detail)
-        })
+        bytes
+            .and_then(|(start, end)| self.bytes.get(start..end))
+            .ok_or_else(|| {
+                let detail = format!("{range:?} is not within the {} values", self.len());
+                CodecError::invalid(TABLE, detail)
+            })
     }
 
     /// Where each of some consecutive values ends in their [`bytes`](Self::bytes); empty if there
@@ -254,7 +260,11 @@ fn append_ends<S: Lane, O: Offset, const N: usize>(
 ) {
     let first: u64 = S::read(&offsets[range.start]).into();
     let stored = &offsets[range.start + 1..=range.end];
-    ends.extend(stored.iter().map(|offset| O::new(S::read(offset).into() - first + start)));
+    ends.extend(
+        stored
+            .iter()
+            .map(|offset| O::new(S::read(offset).into() - first + start)),
+    );
 }
 
 impl<'a> Table<'a> {
@@ -297,9 +307,12 @@ fn check_order<S: Lane, const N: usize>(
     }
     // No early exit, so that many offsets are compared at once.
     let following = offsets.iter().skip(1);
-    let disorder = offsets.iter().zip(following).fold(false, |disorder, (a, b)| {
-        disorder | (S::read(a) > S::read(b))
-    });
+    let disorder = offsets
+        .iter()
+        .zip(following)
+        .fold(false, |disorder, (a, b)| {
+            disorder | (S::read(a) > S::read(b))
+        });
     if disorder {
         return Err(CodecError::invalid(TABLE, "offsets decrease"));
     }
@@ -333,7 +346,13 @@ pub fn encode_chunk<O: Offset>(
     let values = check_values(offsets, bytes)?;
     let start = out.len();
     let table = offsets.len().saturating_mul(width.bytes());
-    write_table(offsets, table, table.saturating_add(values.len()), width, out)?;
+    write_table(
+        offsets,
+        table,
+        table.saturating_add(values.len()),
+        width,
+        out,
+    )?;
     out.extend_from_slice(values);
     let size = (out.len() - start).next_multiple_of(width.bytes());
     out.resize(start + size, FILL);
@@ -365,7 +384,13 @@ pub fn encode_block<O: Offset>(
             out.extend_from_slice(&(data_start as u64).to_le_bytes());
         }
     }
-    let written = write_table(offsets, 0, data_start.saturating_add(values.len()), width, out);
+    let written = write_table(
+        offsets,
+        0,
+        data_start.saturating_add(values.len()),
+        width,
+        out,
+    );
     match written {
         Ok(()) => out.extend_from_slice(values),
         Err(_) => out.truncate(start),
@@ -375,7 +400,9 @@ pub fn encode_block<O: Offset>(
 
 /// The bytes from the first offset to the last, if all offsets are in order.
 fn check_values<'a, O: Offset>(offsets: &[O], bytes: &'a [u8]) -> Result<&'a [u8]> {
-    let ordered = offsets.windows(2).all(|pair| pair[0].position() <= pair[1].position());
+    let ordered = offsets
+        .windows(2)
+        .all(|pair| pair[0].position() <= pair[1].position());
     let ends = offsets.first().zip(offsets.last()).filter(|_| ordered);
     ends.and_then(|(first, last)| bytes.get(first.position()?..last.position()?))
         .ok_or_else(|| CodecError::invalid(TABLE, "offsets decrease or leave the bytes"))
@@ -390,14 +417,23 @@ fn write_table<O: Offset>(
     width: OffsetWidth,
     out: &mut Vec<u8>,
 ) -> Result<()> {
-    let first = offsets.first().and_then(|first| first.position()).unwrap_or(0);
-    let stored = offsets.iter().map(|offset| offset.position().unwrap_or(0) - first + base);
+    let first = offsets
+        .first()
+        .and_then(|first| first.position())
+        .unwrap_or(0);
+    let stored = offsets
+        .iter()
+        .map(|offset| offset.position().unwrap_or(0) - first + base);
     match width {
         OffsetWidth::W32 => {
             let limit = u64::from(u32::MAX);
             let size = size as u64;
             if size > limit {
-                return Err(CodecError::TooLarge { what: "values of one buffer", size, limit });
+                return Err(CodecError::TooLarge {
+                    what: "values of one buffer",
+                    size,
+                    limit,
+                });
             }
             // Nothing is above the size, which fits.
             out.extend(stored.flat_map(|offset| u32::try_from(offset).unwrap_or(0).to_le_bytes()));
@@ -423,7 +459,9 @@ mod tests {
         encode_chunk(&[1i32, 3, 3, 4], b"-abc-", OffsetWidth::W32, &mut out).unwrap();
         assert_eq!(
             out[1..],
-            [16, 0, 0, 0, 18, 0, 0, 0, 18, 0, 0, 0, 19, 0, 0, 0, b'a', b'b', b'c', 0x48]
+            [
+                16, 0, 0, 0, 18, 0, 0, 0, 18, 0, 0, 0, 19, 0, 0, 0, b'a', b'b', b'c', 0x48
+            ]
         );
     }
 
@@ -431,7 +469,10 @@ mod tests {
     fn a_block_counts_from_its_bytes() {
         let mut out = Vec::new();
         encode_block(&[0i32, 2], b"ab", OffsetWidth::W32, &mut out).unwrap();
-        assert_eq!(out, [32, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, b'a', b'b']);
+        assert_eq!(
+            out,
+            [32, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, b'a', b'b']
+        );
         out.clear();
         encode_block(&[0i32, 2], b"ab", OffsetWidth::W64, &mut out).unwrap();
         assert_eq!((out.len(), out[0], out[8], out[24]), (34, 64, 32, 2));
@@ -446,7 +487,11 @@ mod tests {
     #[test]
     fn damaged_tables_are_errors() {
         let chunk = |words: &[u32]| -> Vec<u8> {
-            words.iter().flat_map(|word| word.to_le_bytes()).chain(*b"abcd").collect()
+            words
+                .iter()
+                .flat_map(|word| word.to_le_bytes())
+                .chain(*b"abcd")
+                .collect()
         };
         let parse = |words: &[u32], n| {
             Values::from_chunk(&chunk(words), n, OffsetWidth::W32).map(|values| values.len())
@@ -456,7 +501,10 @@ mod tests {
         assert!(parse(&[12, 15, 14], 2).is_err(), "decreases");
         assert!(parse(&[11, 13, 16], 2).is_err(), "starts within the table");
         assert!(parse(&[12, 13, 16], 9).is_err(), "table cut short");
-        assert!(parse(&[12, 13, 16], usize::MAX).is_err(), "count beyond memory");
+        assert!(
+            parse(&[12, 13, 16], usize::MAX).is_err(),
+            "count beyond memory"
+        );
         assert!(Values::from_block(&[33, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0], 0).is_err());
         assert!(Values::from_block(&[32, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0], 0).is_err());
         assert!(encode_chunk::<i32>(&[], b"", OffsetWidth::W32, &mut Vec::new()).is_err());

@@ -9,10 +9,10 @@ use pennon_table::{
     CommitOptions, Fragment, Manifest, Operation, Snapshot, Transaction, VersionInfo, commit,
 };
 
+use crate::Result;
 use crate::fragment::FragmentReader;
 use crate::scan::ScanBuilder;
 use crate::session::Session;
-use crate::Result;
 
 /// A dataset at one of its versions. Immutable and cheap to clone; operations that make a new
 /// version return a new handle.
@@ -42,7 +42,12 @@ impl Dataset {
 
     pub(crate) fn new(uri: String, session: Arc<Session>, snapshot: Snapshot) -> Result<Self> {
         let arrow_schema = Arc::new(snapshot.manifest.schema.to_arrow()?);
-        Ok(Self { uri, session, snapshot, arrow_schema })
+        Ok(Self {
+            uri,
+            session,
+            snapshot,
+            arrow_schema,
+        })
     }
 
     /// The same dataset, with the same caches, at another version.
@@ -94,7 +99,10 @@ impl Dataset {
 
     /// Rows of this version, deleted ones not counted. Reads no data where the manifest knows.
     pub fn count_rows(&self) -> Result<u64> {
-        self.fragments().iter().map(|fragment| self.count_fragment(fragment)).sum()
+        self.fragments()
+            .iter()
+            .map(|fragment| self.count_fragment(fragment))
+            .sum()
     }
 
     /// Rows of one fragment, deleted ones not counted.
@@ -135,7 +143,9 @@ impl Dataset {
     /// Makes the version that this handle reads the newest one again.
     pub fn restore(&self, options: &CommitOptions) -> Result<Self> {
         let latest = self.latest_version()?;
-        let restore = Operation::Restore { version: self.version() };
+        let restore = Operation::Restore {
+            version: self.version(),
+        };
         self.commit(Transaction::new(latest, restore), options)
     }
 

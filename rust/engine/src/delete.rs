@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use pennon_table::{
-    CommitOptions, Operation, TableErrorKind, Transaction, write_deletions,
-};
+use pennon_table::{CommitOptions, Operation, TableErrorKind, Transaction, write_deletions};
 use roaring::RoaringBitmap;
 
 use crate::ordered::{Next, Ordered};
@@ -99,15 +97,26 @@ impl Dataset {
             deleted_fragment_ids,
             predicate: predicate.to_owned(),
         };
-        let affected =
-            matching.into_iter().map(|(at, rows)| (self.fragments()[at].id, rows)).collect();
-        let commit = CommitOptions { affected_rows: Some(affected), ..options.commit.clone() };
-        Ok((self.commit(Transaction::new(self.version(), operation), &commit)?, deleted))
+        let affected = matching
+            .into_iter()
+            .map(|(at, rows)| (self.fragments()[at].id, rows))
+            .collect();
+        let commit = CommitOptions {
+            affected_rows: Some(affected),
+            ..options.commit.clone()
+        };
+        Ok((
+            self.commit(Transaction::new(self.version(), operation), &commit)?,
+            deleted,
+        ))
     }
 
     /// The live rows for which the predicate is true, by the place of their fragment.
     fn matching_rows(&self, predicate: &str) -> Result<BTreeMap<usize, RoaringBitmap>> {
-        let scan = self.scan().filter(Some(predicate.to_owned())).columns(Some(Vec::new()));
+        let scan = self
+            .scan()
+            .filter(Some(predicate.to_owned()))
+            .columns(Some(Vec::new()));
         let plan: ScanPlan = scan.plan(scan.output()?)?;
         let places: Vec<usize> = plan.tasks.iter().map(|task| task.fragment).collect();
         let (total, workers) = (plan.tasks.len(), plan.parallelism);

@@ -75,7 +75,11 @@ impl FragmentReader {
 
     /// Rows that are not deleted.
     pub(crate) fn live_rows(&self) -> u64 {
-        self.physical_rows - self.deleted.as_ref().map_or(0, |d| d.len().min(self.physical_rows))
+        self.physical_rows
+            - self
+                .deleted
+                .as_ref()
+                .map_or(0, |d| d.len().min(self.physical_rows))
     }
 
     /// Finds the files that hold the fields of `schema`.
@@ -93,18 +97,28 @@ impl FragmentReader {
             .map(|(file, positions)| self.part(file, positions, schema))
             .collect::<Result<Vec<_>>>()?;
         parts.sort_by(|a, b| a.positions.cmp(&b.positions));
-        Ok(FragmentProjection { parts, absent, schema: Arc::new(schema.to_arrow()?) })
+        Ok(FragmentProjection {
+            parts,
+            absent,
+            schema: Arc::new(schema.to_arrow()?),
+        })
     }
 
     /// The first file, in the fragment's order, that stores a part of `field`.
     fn file_of(&self, field: &Field) -> Option<usize> {
-        self.fragment.files.iter().position(|file| stores(file, field))
+        self.fragment
+            .files
+            .iter()
+            .position(|file| stores(file, field))
     }
 
     fn part(&self, file: usize, positions: Vec<usize>, schema: &Schema) -> Result<Part> {
         let data_file = &self.fragment.files[file];
         let columns: HashMap<i32, u32> = data_file.columns().collect();
-        let fields = positions.iter().map(|&at| schema.fields[at].clone()).collect();
+        let fields = positions
+            .iter()
+            .map(|&at| schema.fields[at].clone())
+            .collect();
         let reader = open_file(&self.session, data_file)?;
         if reader.num_rows() != self.physical_rows {
             return Err(pennon_file::FileError::corrupt(format!(
@@ -117,7 +131,11 @@ impl FragmentReader {
             .into());
         }
         let projection = Projection::new(fields, |id| columns.get(&id).copied())?;
-        Ok(Part { file: reader, projection, positions })
+        Ok(Part {
+            file: reader,
+            projection,
+            positions,
+        })
     }
 
     /// The physical rows `rows` of the projected columns, deleted ones included.

@@ -97,7 +97,10 @@ impl<R: Send + 'static> Ordered<R> {
                 self.shared.run_one(task);
             } else {
                 drop(
-                    self.shared.finished.wait(state).unwrap_or_else(PoisonError::into_inner),
+                    self.shared
+                        .finished
+                        .wait(state)
+                        .unwrap_or_else(PoisonError::into_inner),
                 );
             }
         }
@@ -132,9 +135,13 @@ impl<R> Shared<R> {
 impl<R: Send + 'static> Shared<R> {
     /// Calls workers for the tasks that could run now.
     fn top_up(self: &Arc<Self>, mut state: MutexGuard<'_, State<R>>) {
-        let claimable =
-            self.total.min(state.front + self.window).saturating_sub(state.unclaimed);
-        let wanted = claimable.min(self.workers).saturating_sub(state.active_workers);
+        let claimable = self
+            .total
+            .min(state.front + self.window)
+            .saturating_sub(state.unclaimed);
+        let wanted = claimable
+            .min(self.workers)
+            .saturating_sub(state.active_workers);
         state.active_workers += wanted;
         drop(state);
         for _ in 0..wanted {
@@ -179,7 +186,9 @@ impl<R> State<R> {
 
 impl<R> fmt::Debug for Ordered<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Ordered").field("total", &self.shared.total).finish_non_exhaustive()
+        f.debug_struct("Ordered")
+            .field("total", &self.shared.total)
+            .finish_non_exhaustive()
     }
 }
 

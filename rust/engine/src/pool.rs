@@ -55,13 +55,20 @@ impl Pool {
                     .spawn(move || work(&receiver)),
             );
         }
-        Self { process, queue: Mutex::new(sender), heir: OnceLock::new() }
+        Self {
+            process,
+            queue: Mutex::new(sender),
+            heir: OnceLock::new(),
+        }
     }
 }
 
 fn work(receiver: &Mutex<Receiver<Job>>) {
     loop {
-        let job = receiver.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let job = receiver
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .recv();
         match job {
             Ok(job) => job(),
             Err(_) => return,

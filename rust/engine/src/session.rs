@@ -27,7 +27,11 @@ pub(crate) struct Session {
 
 impl Session {
     pub(crate) fn new(store: Arc<dyn Store>) -> Self {
-        Self { store, files: Cache::new(OPEN_FILES), deletions: Cache::new(DELETION_VECTORS) }
+        Self {
+            store,
+            files: Cache::new(OPEN_FILES),
+            deletions: Cache::new(DELETION_VECTORS),
+        }
     }
 
     pub(crate) fn store(&self) -> &Arc<dyn Store> {
@@ -48,8 +52,9 @@ impl Session {
         file: &DeletionFile,
     ) -> Result<Arc<RoaringBitmap>> {
         let key = format!("{}-{}-{}", fragment.id, file.read_version, file.id);
-        self.deletions
-            .get_or_load(&key, || Ok(Arc::new(read_deletions(self.store.as_ref(), fragment)?)))
+        self.deletions.get_or_load(&key, || {
+            Ok(Arc::new(read_deletions(self.store.as_ref(), fragment)?))
+        })
     }
 }
 
@@ -68,7 +73,13 @@ struct Entries<T> {
 
 impl<T: Clone> Cache<T> {
     fn new(capacity: usize) -> Self {
-        Self { capacity, entries: Mutex::new(Entries { clock: 0, map: HashMap::new() }) }
+        Self {
+            capacity,
+            entries: Mutex::new(Entries {
+                clock: 0,
+                map: HashMap::new(),
+            }),
+        }
     }
 
     /// The value of `key`. Loading happens outside of the lock: two threads may load the same
@@ -100,7 +111,12 @@ impl<T: Clone> Cache<T> {
             }
         }
         let now = entries.clock;
-        entries.map.entry(key.to_owned()).or_insert((now, value)).1.clone()
+        entries
+            .map
+            .entry(key.to_owned())
+            .or_insert((now, value))
+            .1
+            .clone()
     }
 }
 

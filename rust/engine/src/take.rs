@@ -50,7 +50,10 @@ impl Dataset {
             first_row += rows;
         }
         if let Some(&index) = rest.last() {
-            return Err(EngineError::RowOutOfRange { index, rows: first_row });
+            return Err(EngineError::RowOutOfRange {
+                index,
+                rows: first_row,
+            });
         }
         let found = match batches.as_slice() {
             [one] => one.clone(),
@@ -61,20 +64,20 @@ impl Dataset {
 }
 
 /// Where live rows lie in the files: the n-th row that is not deleted.
-fn physical_rows(
-    reader: &FragmentReader,
-    positions: &[u64],
-    first_row: u64,
-) -> Result<Vec<u64>> {
+fn physical_rows(reader: &FragmentReader, positions: &[u64], first_row: u64) -> Result<Vec<u64>> {
     let Some(deleted) = reader.deleted() else {
-        return Ok(positions.iter().map(|position| position - first_row).collect());
+        return Ok(positions
+            .iter()
+            .map(|position| position - first_row)
+            .collect());
     };
     let end = reader.physical_rows();
     positions
         .iter()
         .map(|position| {
-            nth_live(deleted, position - first_row, end).ok_or_else(|| {
-                EngineError::RowOutOfRange { index: *position, rows: first_row + reader.live_rows() }
+            nth_live(deleted, position - first_row, end).ok_or_else(|| EngineError::RowOutOfRange {
+                index: *position,
+                rows: first_row + reader.live_rows(),
             })
         })
         .collect()

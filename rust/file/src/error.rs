@@ -138,7 +138,9 @@ impl fmt::Display for FileError {
 
 impl std::error::Error for FileError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.source.as_deref().map(|e| e as &(dyn std::error::Error + 'static))
+        self.source
+            .as_deref()
+            .map(|e| e as &(dyn std::error::Error + 'static))
     }
 }
 
@@ -146,8 +148,13 @@ impl From<IoError> for FileError {
     fn from(error: IoError) -> Self {
         let file = error.location().to_owned();
         let message = error.to_string();
-        let message = message.strip_prefix(&format!("{file}: ")).unwrap_or(&message).to_owned();
-        Self::new(FileErrorKind::Io(error.kind()), message).in_file(&file).with_source(error)
+        let message = message
+            .strip_prefix(&format!("{file}: "))
+            .unwrap_or(&message)
+            .to_owned();
+        Self::new(FileErrorKind::Io(error.kind()), message)
+            .in_file(&file)
+            .with_source(error)
     }
 }
 

@@ -66,7 +66,11 @@ impl Nesting {
 
     /// Whether a column whose layers are lists or not, from the outside in, can have such a page.
     pub(crate) fn fits(&self, is_list: &[bool]) -> bool {
-        self.meanings.iter().rev().map(|meaning| meaning.is_list).eq(is_list.iter().copied())
+        self.meanings
+            .iter()
+            .rev()
+            .map(|meaning| meaning.is_list)
+            .eq(is_list.iter().copied())
     }
 
     /// Appends what `levels` say to `out`, which lists the layers from the outside in. Returns how
@@ -87,7 +91,9 @@ impl Nesting {
         if highest(levels.repetition) > self.max_repetition
             || highest(levels.definition) > self.max_definition
         {
-            return Err(FileError::corrupt("a level is higher than the page's layers allow"));
+            return Err(FileError::corrupt(
+                "a level is higher than the page's layers allow",
+            ));
         }
         Ok(())
     }
@@ -100,7 +106,11 @@ pub(crate) fn max_repetition(layers: &[Layer]) -> u16 {
 
 /// The highest definition level of an entry that has a slot among the values.
 pub(crate) fn max_visible(layers: &[Layer]) -> u16 {
-    layers.iter().take_while(|layer| !layer.is_list()).map(|layer| layer.levels()).sum()
+    layers
+        .iter()
+        .take_while(|layer| !layer.is_list())
+        .map(|layer| layer.levels())
+        .sum()
 }
 
 fn meanings(layers: &[Layer]) -> Vec<Meaning> {
@@ -115,7 +125,12 @@ fn meanings(layers: &[Layer]) -> Vec<Meaning> {
                 Layer::NullableEmptyableList => (Some(below + 1), Some(below + 2)),
             };
             below += layer.levels();
-            Meaning { is_list: layer.is_list(), null, empty, highest: below }
+            Meaning {
+                is_list: layer.is_list(),
+                null,
+                empty,
+                highest: below,
+            }
         })
         .collect()
 }
@@ -124,7 +139,9 @@ fn meanings(layers: &[Layer]) -> Vec<Meaning> {
 fn push_items(meaning: &Meaning, levels: Levels<'_>, layer: &mut LayerValues) {
     match meaning.null {
         Some(null) if !levels.definition.is_empty() => {
-            layer.validity.push_each(levels.definition, |level| level < null);
+            layer
+                .validity
+                .push_each(levels.definition, |level| level < null);
         }
         _ => layer.validity.push_ones(levels.entries),
     }
@@ -135,7 +152,10 @@ fn unravel_lists(
     levels: Levels<'_>,
     out: &mut [LayerValues],
 ) -> Result<usize> {
-    let mut list_number = meanings.iter().map(|meaning| u16::from(meaning.is_list)).sum::<u16>();
+    let mut list_number = meanings
+        .iter()
+        .map(|meaning| u16::from(meaning.is_list))
+        .sum::<u16>();
     let mut slots = row_starts(levels.repetition, list_number)?;
     for (meaning, layer) in meanings.iter().rev().zip(out) {
         if meaning.is_list {
@@ -151,7 +171,9 @@ fn unravel_lists(
 /// The entries at which a row starts.
 fn row_starts(repetition: &[u16], top: u16) -> Result<Vec<usize>> {
     if repetition.first().is_some_and(|&level| level != top) {
-        return Err(FileError::corrupt("the levels of a row do not start a new row"));
+        return Err(FileError::corrupt(
+            "the levels of a row do not start a new row",
+        ));
     }
     Ok(repetition
         .iter()
@@ -169,7 +191,9 @@ fn push_item_slots(
 ) {
     match meaning.null {
         Some(null) if !levels.definition.is_empty() => {
-            layer.validity.push_each(slots, |slot| level_at(levels.definition, slot) < null);
+            layer
+                .validity
+                .push_each(slots, |slot| level_at(levels.definition, slot) < null);
         }
         _ => layer.validity.push_ones(slots.len()),
     }
@@ -206,7 +230,9 @@ fn push_lists(
     if levels.definition.is_empty() {
         layer.validity.push_ones(slots.len());
     } else {
-        layer.validity.push_each(slots, |slot| !is_null(level_at(levels.definition, slot)));
+        layer
+            .validity
+            .push_each(slots, |slot| !is_null(level_at(levels.definition, slot)));
     }
     items
 }
@@ -270,15 +296,34 @@ mod tests {
         assert_eq!(out[1].ends, [2, 2, 2, 3, 4, 4]);
         let mut out = out.into_iter();
         assert_eq!(bits(out.next().unwrap()), [true, true, false, true, true]);
-        assert_eq!(bits(out.next().unwrap()), [true, true, false, true, true, false]);
+        assert_eq!(
+            bits(out.next().unwrap()),
+            [true, true, false, true, true, false]
+        );
         assert_eq!(bits(out.next().unwrap()), [true, true, true, false]);
     }
 
     #[test]
     fn levels_out_of_range_are_corrupt() {
-        let levels = Levels { repetition: &[], definition: &[0, 2], entries: 2 };
-        assert!(Nesting::new(&[Layer::NullableItem]).unravel(levels, &mut layers_of(1)).is_err());
-        let levels = Levels { repetition: &[0, 1], definition: &[], entries: 2 };
-        assert!(Nesting::new(&[Layer::Item, Layer::List]).unravel(levels, &mut layers_of(2)).is_err());
+        let levels = Levels {
+            repetition: &[],
+            definition: &[0, 2],
+            entries: 2,
+        };
+        assert!(
+            Nesting::new(&[Layer::NullableItem])
+                .unravel(levels, &mut layers_of(1))
+                .is_err()
+        );
+        let levels = Levels {
+            repetition: &[0, 1],
+            definition: &[],
+            entries: 2,
+        };
+        assert!(
+            Nesting::new(&[Layer::Item, Layer::List])
+                .unravel(levels, &mut layers_of(2))
+                .is_err()
+        );
     }
 }

@@ -12,7 +12,9 @@ use crate::capsule;
 pub(crate) fn reader_of(data: &Bound<'_, PyAny>) -> PyResult<Box<dyn RecordBatchReader + Send>> {
     if data.hasattr("__arrow_c_stream__")? {
         let stream = data.call_method0("__arrow_c_stream__")?;
-        return Ok(Box::new(capsule::import_stream(stream.cast::<PyCapsule>()?)?));
+        return Ok(Box::new(capsule::import_stream(
+            stream.cast::<PyCapsule>()?,
+        )?));
     }
     if data.hasattr("__arrow_c_array__")? {
         let (schema, array): (Bound<'_, PyCapsule>, Bound<'_, PyCapsule>) =

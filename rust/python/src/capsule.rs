@@ -47,14 +47,18 @@ pub(crate) fn export_stream<'py>(
 
 /// The reader behind a stream capsule, which is empty afterwards.
 pub(crate) fn import_stream(capsule: &Bound<'_, PyCapsule>) -> PyResult<ArrowArrayStreamReader> {
-    let pointer = capsule.pointer_checked(Some(STREAM))?.cast::<FFI_ArrowArrayStream>();
+    let pointer = capsule
+        .pointer_checked(Some(STREAM))?
+        .cast::<FFI_ArrowArrayStream>();
     // SAFETY: a capsule of this name holds a pointer to a valid ArrowArrayStream, says the Arrow
     // PyCapsule interface; the capsule is alive and the interpreter is held, so nobody else uses
     // it now. `from_raw` moves the stream out and leaves a released one behind, which the
     // capsule's destructor recognises.
     let stream = unsafe { FFI_ArrowArrayStream::from_raw(pointer.as_ptr()) };
     if stream.release.is_none() {
-        return Err(PyValueError::new_err("the Arrow stream was consumed before"));
+        return Err(PyValueError::new_err(
+            "the Arrow stream was consumed before",
+        ));
     }
     ArrowArrayStreamReader::try_new(stream).map_err(arrow_error)
 }
@@ -70,14 +74,18 @@ struct RawSchema {
 
 /// The schema in a schema capsule, which keeps it.
 pub(crate) fn import_schema(capsule: &Bound<'_, PyCapsule>) -> PyResult<Schema> {
-    let pointer = capsule.pointer_checked(Some(SCHEMA))?.cast::<FFI_ArrowSchema>();
+    let pointer = capsule
+        .pointer_checked(Some(SCHEMA))?
+        .cast::<FFI_ArrowSchema>();
     // SAFETY: a capsule of this name holds a pointer to an ArrowSchema, whose layout `RawSchema`
     // repeats; the capsule is alive and the interpreter is held for the length of this borrow.
     let raw = unsafe { pointer.cast::<RawSchema>().as_ref() };
     // SAFETY: as above.
     let schema = unsafe { pointer.as_ref() };
     if raw.release.is_null() {
-        return Err(PyValueError::new_err("the Arrow schema was consumed before"));
+        return Err(PyValueError::new_err(
+            "the Arrow schema was consumed before",
+        ));
     }
     Schema::try_from(schema).map_err(arrow_error)
 }
@@ -88,7 +96,9 @@ pub(crate) fn import_batch(
     array: &Bound<'_, PyCapsule>,
 ) -> PyResult<RecordBatch> {
     let arrow = import_schema(schema)?;
-    let schema = schema.pointer_checked(Some(SCHEMA))?.cast::<FFI_ArrowSchema>();
+    let schema = schema
+        .pointer_checked(Some(SCHEMA))?
+        .cast::<FFI_ArrowSchema>();
     let array = array.pointer_checked(Some(ARRAY))?.cast::<FFI_ArrowArray>();
     // SAFETY: capsules of these names hold pointers to a valid ArrowSchema and ArrowArray that
     // describe each other; both are alive and the interpreter is held. `from_raw` moves the array

@@ -44,9 +44,9 @@ impl NativeOperation<'_> {
                 Ok(Operation::overwrite(fresh_schema(&schema)?, fragments))
             }
             ("Restore", _, Some(version)) => Ok(Operation::Restore { version }),
-            (name, ..) => {
-                Err(Raised::from(PyValueError::new_err(format!("unknown operation '{name}'"))))
-            }
+            (name, ..) => Err(Raised::from(PyValueError::new_err(format!(
+                "unknown operation '{name}'"
+            )))),
         }
     }
 }
@@ -65,8 +65,11 @@ pub(crate) fn commit_fragments(
 ) -> Result<NativeDataset> {
     let operation = operation.into_operation()?;
     let committed = py.detach(|| {
-        let options =
-            CommitOptions { sync, max_attempts: max_retries.max(1), ..CommitOptions::default() };
+        let options = CommitOptions {
+            sync,
+            max_attempts: max_retries.max(1),
+            ..CommitOptions::default()
+        };
         match pennon::open_existing(uri)? {
             Some(dataset) => {
                 let base = read_version.unwrap_or_else(|| dataset.version());

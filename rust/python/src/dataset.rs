@@ -98,7 +98,9 @@ impl NativeDataset {
         indices: Vec<u64>,
         columns: Option<Vec<String>>,
     ) -> Result<NativeBatch> {
-        Ok(NativeBatch(py.detach(|| self.0.take(&indices, columns.as_deref()))?))
+        Ok(NativeBatch(
+            py.detach(|| self.0.take(&indices, columns.as_deref()))?,
+        ))
     }
 
     fn delete(
@@ -112,7 +114,10 @@ impl NativeDataset {
         let options = DeleteOptions {
             conflict_retries,
             retry_timeout: Duration::try_from_secs_f64(retry_timeout).unwrap_or(Duration::MAX),
-            commit: CommitOptions { sync, ..CommitOptions::default() },
+            commit: CommitOptions {
+                sync,
+                ..CommitOptions::default()
+            },
         };
         let (dataset, deleted) = py.detach(|| self.0.delete(predicate, &options))?;
         Ok((Self(dataset), deleted))
@@ -127,7 +132,10 @@ impl NativeDataset {
     }
 
     fn restore(&self, py: Python<'_>, sync: bool) -> Result<Self> {
-        let options = CommitOptions { sync, ..CommitOptions::default() };
+        let options = CommitOptions {
+            sync,
+            ..CommitOptions::default()
+        };
         Ok(Self(py.detach(|| self.0.restore(&options))?))
     }
 
@@ -145,7 +153,11 @@ impl NativeDataset {
             .filter(options.filter)
             .limit(options.limit)
             .offset(options.offset.unwrap_or(0))
-            .batch_rows(options.batch_size.unwrap_or(pennon::scan::DEFAULT_BATCH_ROWS))
+            .batch_rows(
+                options
+                    .batch_size
+                    .unwrap_or(pennon::scan::DEFAULT_BATCH_ROWS),
+            )
             .fragments(options.fragments)
             .with_row_id(options.with_row_id)
             .with_row_address(options.with_row_address)

@@ -1,10 +1,10 @@
 //! Errors of the core as exceptions of `pennon.exceptions`: one match.
 
+use pennon::EngineError;
 use pennon::expr::ExprError;
 use pennon::file::{FileError, FileErrorKind};
 use pennon::io::{IoError, IoErrorKind};
 use pennon::table::{TableError, TableErrorKind};
-use pennon::EngineError;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;

@@ -39,7 +39,10 @@ pub(crate) struct NativeScan {
 
 impl NativeScan {
     pub(crate) fn new(stream: BatchStream) -> Self {
-        Self { schema: SchemaRef::clone(stream.schema()), stream: Mutex::new(Some(stream)) }
+        Self {
+            schema: SchemaRef::clone(stream.schema()),
+            stream: Mutex::new(Some(stream)),
+        }
     }
 
     fn stream(&self) -> MutexGuard<'_, Option<BatchStream>> {
@@ -89,7 +92,10 @@ impl NativeScan {
                 Step::Done => break,
             }
         }
-        Ok(Collected { schema: SchemaRef::clone(&self.schema), batches })
+        Ok(Collected {
+            schema: SchemaRef::clone(&self.schema),
+            batches,
+        })
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
@@ -125,8 +131,7 @@ impl Collected {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         drop(requested_schema);
         let batches = self.batches.clone().into_iter().map(Ok);
-        let reader =
-            arrow_array::RecordBatchIterator::new(batches, SchemaRef::clone(&self.schema));
+        let reader = arrow_array::RecordBatchIterator::new(batches, SchemaRef::clone(&self.schema));
         capsule::export_stream(py, Box::new(reader))
     }
 }

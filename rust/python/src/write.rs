@@ -14,9 +14,7 @@ use crate::error::{Raised, Result};
 
 type Batches = Box<dyn Iterator<Item = pennon::Result<arrow_array::RecordBatch>> + Send>;
 
-fn batches_of(
-    data: &Bound<'_, PyAny>,
-) -> PyResult<(Arc<arrow_schema::Schema>, Batches)> {
+fn batches_of(data: &Bound<'_, PyAny>) -> PyResult<(Arc<arrow_schema::Schema>, Batches)> {
     let reader = reader_of(data)?;
     let schema = reader.schema();
     let batches = Interruptible::new(Arc::clone(&schema), reader)
@@ -24,7 +22,12 @@ fn batches_of(
     Ok((schema, Box::new(batches)))
 }
 
-fn file_options(max_rows: u64, max_bytes: u64, version: Option<FileVersion>, sync: bool) -> FileOptions {
+fn file_options(
+    max_rows: u64,
+    max_bytes: u64,
+    version: Option<FileVersion>,
+    sync: bool,
+) -> FileOptions {
     FileOptions {
         version: version.unwrap_or(FileVersion::DEFAULT),
         max_rows_per_file: max_rows,
@@ -43,7 +46,10 @@ fn parse_version(name: Option<&str>) -> Result<Option<FileVersion>> {
 #[pyo3(signature = (
     data, uri, *, mode, max_rows_per_file, max_bytes_per_file, data_storage_version, sync
 ))]
-#[expect(clippy::too_many_arguments, reason = "keyword arguments of one Python call")]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "keyword arguments of one Python call"
+)]
 pub(crate) fn write_dataset(
     py: Python<'_>,
     data: &Bound<'_, PyAny>,
@@ -65,7 +71,10 @@ pub(crate) fn write_dataset(
         mode,
         version,
         files: file_options(max_rows_per_file, max_bytes_per_file, version, sync),
-        commit: CommitOptions { sync, ..CommitOptions::default() },
+        commit: CommitOptions {
+            sync,
+            ..CommitOptions::default()
+        },
     };
     let written = py.detach(|| {
         let written = pennon::write_dataset(uri, &schema, &mut batches, &options);
@@ -82,7 +91,10 @@ pub(crate) fn write_dataset(
 #[pyo3(signature = (
     data, uri, *, mode, max_rows_per_file, max_bytes_per_file, data_storage_version, sync
 ))]
-#[expect(clippy::too_many_arguments, reason = "keyword arguments of one Python call")]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "keyword arguments of one Python call"
+)]
 pub(crate) fn write_fragments(
     py: Python<'_>,
     data: &Bound<'_, PyAny>,
@@ -104,7 +116,10 @@ pub(crate) fn write_fragments(
         fragments
     });
     py.check_signals()?;
-    Ok(fragments?.iter().map(pennon::table::Fragment::to_json).collect())
+    Ok(fragments?
+        .iter()
+        .map(pennon::table::Fragment::to_json)
+        .collect())
 }
 
 /// The schema of an object with the Arrow C schema interface, with fresh field ids.

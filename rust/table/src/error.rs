@@ -125,7 +125,9 @@ impl fmt::Display for TableError {
 
 impl std::error::Error for TableError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.source.as_deref().map(|e| e as &(dyn std::error::Error + 'static))
+        self.source
+            .as_deref()
+            .map(|e| e as &(dyn std::error::Error + 'static))
     }
 }
 
@@ -133,7 +135,10 @@ impl From<IoError> for TableError {
     fn from(error: IoError) -> Self {
         let uri = error.location().to_owned();
         let text = error.to_string();
-        let text = text.strip_prefix(&format!("{uri}: ")).unwrap_or(&text).to_owned();
+        let text = text
+            .strip_prefix(&format!("{uri}: "))
+            .unwrap_or(&text)
+            .to_owned();
         let mut converted = Self::new(TableErrorKind::Io(error.kind()), text).at(&uri);
         converted.source = Some(Box::new(error));
         converted

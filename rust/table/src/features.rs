@@ -43,8 +43,10 @@ fn check(flags: u64, known: u64, verb: &str) -> Result<()> {
     if unknown == 0 {
         return Ok(());
     }
-    let bits: Vec<String> =
-        (0..u64::BITS).filter(|bit| unknown >> bit & 1 == 1).map(|bit| bit.to_string()).collect();
+    let bits: Vec<String> = (0..u64::BITS)
+        .filter(|bit| unknown >> bit & 1 == 1)
+        .map(|bit| bit.to_string())
+        .collect();
     Err(TableError::unsupported(format!(
         "the dataset uses features that this release does not know (feature flags {}), so it \
          cannot be {verb}; a newer release may know them",
@@ -64,7 +66,10 @@ fn check_paired(manifest: &proto::Manifest) -> Result<()> {
 
 /// Sets the flags that follow from a manifest's content, and keeps those that never go away.
 pub(crate) fn refresh(manifest: &mut proto::Manifest, mixed_versions: bool) {
-    let deletions = manifest.fragments.iter().any(|fragment| fragment.deletion_file.is_some());
+    let deletions = manifest
+        .fragments
+        .iter()
+        .any(|fragment| fragment.deletion_file.is_some());
     let sticky = manifest.reader_feature_flags & (STABLE_ROW_IDS | COVERING_INDEX);
     let mixed = mixed_versions || manifest.reader_feature_flags & MIXED_FILE_VERSIONS != 0;
     let when = |condition: bool, flag: u64| if condition { flag } else { 0 };
@@ -75,7 +80,6 @@ pub(crate) fn refresh(manifest: &mut proto::Manifest, mixed_versions: bool) {
     manifest.reader_feature_flags = both;
     manifest.writer_feature_flags = both | when(!manifest.config.is_empty(), TABLE_CONFIG);
 }
-
 
 #[cfg(test)]
 mod tests {
@@ -91,7 +95,9 @@ mod tests {
 
     #[test]
     fn unknown_flags_are_refused_by_number() {
-        let error = check_readable(&with_flags(1 << 12 | 1 << 20, 0)).unwrap_err().to_string();
+        let error = check_readable(&with_flags(1 << 12 | 1 << 20, 0))
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("12, 20"), "{error}");
         assert!(check_readable(&with_flags(0, 1 << 20)).is_ok());
         assert!(check_writable(&with_flags(0, 1 << 20)).is_err());

@@ -2,10 +2,8 @@
 
 use pennon_file::FileVersion;
 use pennon_proto::table as proto;
-use proto::data_fragment::{
-    CreatedAtVersionSequence, LastUpdatedAtVersionSequence, RowIdSequence,
-};
 use prost::Message;
+use proto::data_fragment::{CreatedAtVersionSequence, LastUpdatedAtVersionSequence, RowIdSequence};
 use serde::{Deserialize, Serialize};
 
 use crate::paths::check_relative;
@@ -100,20 +98,24 @@ impl Fragment {
             physical_rows: self.physical_rows,
             deletion_file: self.deletion.clone(),
             row_id_meta: match &self.carried.row_id_sequence {
-                Some(RowIdSequence::InlineRowIds(bytes)) => {
-                    Some(InlineRowIds { inline: bytes.to_vec() })
-                }
+                Some(RowIdSequence::InlineRowIds(bytes)) => Some(InlineRowIds {
+                    inline: bytes.to_vec(),
+                }),
                 _ => None,
             },
             created_at_version_meta: match &self.carried.created_at_version_sequence {
                 Some(CreatedAtVersionSequence::InlineCreatedAtVersions(bytes)) => {
-                    Some(InlineVersions { inline: bytes.to_vec() })
+                    Some(InlineVersions {
+                        inline: bytes.to_vec(),
+                    })
                 }
                 _ => None,
             },
             last_updated_at_version_meta: match &self.carried.last_updated_at_version_sequence {
                 Some(LastUpdatedAtVersionSequence::InlineLastUpdatedAtVersions(bytes)) => {
-                    Some(InlineVersions { inline: bytes.to_vec() })
+                    Some(InlineVersions {
+                        inline: bytes.to_vec(),
+                    })
                 }
                 _ => None,
             },
@@ -132,7 +134,9 @@ impl Fragment {
             TableError::invalid_input(format!("this is not a fragment's JSON: {error}"))
         })?;
         if !json.overlays.is_empty() {
-            return Err(TableError::unsupported("a fragment with data overlays is not supported"));
+            return Err(TableError::unsupported(
+                "a fragment with data overlays is not supported",
+            ));
         }
         let row_ids = |ids: InlineRowIds| RowIdSequence::InlineRowIds(ids.inline.into());
         let created = |versions: InlineVersions| {
@@ -158,21 +162,27 @@ impl Fragment {
     /// Gives the rows ids from `first` on, and notes the version that they came with.
     pub(crate) fn assign_row_ids(&mut self, first: u64, rows: u64, version: u64) {
         let range = |start, end| proto::U64Segment {
-            segment: Some(proto::u64_segment::Segment::Range(proto::u64_segment::Range {
-                start,
-                end,
-            })),
+            segment: Some(proto::u64_segment::Segment::Range(
+                proto::u64_segment::Range { start, end },
+            )),
         };
-        let ids = proto::RowIdSequence { segments: vec![range(first, first + rows)] };
-        let run = proto::RowDatasetVersionRun { span: Some(range(0, rows)), version };
+        let ids = proto::RowIdSequence {
+            segments: vec![range(first, first + rows)],
+        };
+        let run = proto::RowDatasetVersionRun {
+            span: Some(range(0, rows)),
+            version,
+        };
         let versions = proto::RowDatasetVersionSequence { runs: vec![run] }.encode_to_vec();
         let versions = prost::bytes::Bytes::from(versions);
         self.carried.row_id_sequence =
             Some(RowIdSequence::InlineRowIds(ids.encode_to_vec().into()));
-        self.carried.created_at_version_sequence =
-            Some(CreatedAtVersionSequence::InlineCreatedAtVersions(versions.clone()));
-        self.carried.last_updated_at_version_sequence =
-            Some(LastUpdatedAtVersionSequence::InlineLastUpdatedAtVersions(versions));
+        self.carried.created_at_version_sequence = Some(
+            CreatedAtVersionSequence::InlineCreatedAtVersions(versions.clone()),
+        );
+        self.carried.last_updated_at_version_sequence = Some(
+            LastUpdatedAtVersionSequence::InlineLastUpdatedAtVersions(versions),
+        );
     }
 
     pub(crate) fn from_proto(mut message: proto::DataFragment) -> Result<Self> {
@@ -180,16 +190,23 @@ impl Fragment {
         let deletion = message.deletion_file.take();
         let id = message.id;
         if u32::try_from(id).is_err() {
-            return Err(TableError::corrupt(format!("fragment id {id} is out of range")));
+            return Err(TableError::corrupt(format!(
+                "fragment id {id} is out of range"
+            )));
         }
         let physical_rows = Some(std::mem::take(&mut message.physical_rows)).filter(|r| *r > 0);
         message.id = 0;
         if physical_rows.is_some_and(|rows| rows > u64::from(u32::MAX)) {
-            return Err(TableError::corrupt(format!("fragment {id} has too many rows")));
+            return Err(TableError::corrupt(format!(
+                "fragment {id} has too many rows"
+            )));
         }
         Ok(Self {
             id,
-            files: files.into_iter().map(DataFile::from_proto).collect::<Result<_>>()?,
+            files: files
+                .into_iter()
+                .map(DataFile::from_proto)
+                .collect::<Result<_>>()?,
             deletion: deletion.map(DeletionFile::from_proto).transpose()?,
             physical_rows,
             carried: message,
@@ -217,8 +234,19 @@ impl DataFile {
         size: u64,
     ) -> Self {
         let (major, minor) = version.manifest_pair();
-        let column_indices = columns.into_iter().filter_map(|at| i32::try_from(at).ok()).collect();
-        Self { fields, column_indices, major, minor, size: Some(size), base_id: None, path }
+        let column_indices = columns
+            .into_iter()
+            .filter_map(|at| i32::try_from(at).ok())
+            .collect();
+        Self {
+            fields,
+            column_indices,
+            major,
+            minor,
+            size: Some(size),
+            base_id: None,
+            path,
+        }
     }
 
     /// The fields that the table still has and their columns.
@@ -330,17 +358,29 @@ mod tests {
     #[test]
     fn the_reference_s_json_survives_json_and_messages() {
         let fragment = Fragment::from_json(PYLANCE).unwrap();
-        assert_eq!(fragment.deletion.as_ref().unwrap().id, 1_049_228_643_359_375_824);
+        assert_eq!(
+            fragment.deletion.as_ref().unwrap().id,
+            1_049_228_643_359_375_824
+        );
         let again: serde_json::Value = serde_json::from_str(&fragment.to_json()).unwrap();
-        assert_eq!(again, serde_json::from_str::<serde_json::Value>(PYLANCE).unwrap());
+        assert_eq!(
+            again,
+            serde_json::from_str::<serde_json::Value>(PYLANCE).unwrap()
+        );
         assert_eq!(Fragment::from_proto(fragment.to_proto()).unwrap(), fragment);
     }
 
     #[test]
     fn a_path_out_of_the_dataset_is_refused() {
         for path in ["../x.lance", "/etc/passwd", "a/../../b", "s3://bucket/x"] {
-            let file = proto::DataFile { path: path.to_owned(), ..proto::DataFile::default() };
-            let fragment = proto::DataFragment { files: vec![file], ..Default::default() };
+            let file = proto::DataFile {
+                path: path.to_owned(),
+                ..proto::DataFile::default()
+            };
+            let fragment = proto::DataFragment {
+                files: vec![file],
+                ..Default::default()
+            };
             assert!(Fragment::from_proto(fragment).is_err(), "{path}");
         }
     }

@@ -64,19 +64,27 @@ impl Manifest {
 
     /// The largest fragment id that was ever given out, if any was.
     pub(crate) fn max_fragment_id(&self) -> Option<u32> {
-        let present = self.fragments.iter().filter_map(|f| u32::try_from(f.id).ok()).max();
+        let present = self
+            .fragments
+            .iter()
+            .filter_map(|f| u32::try_from(f.id).ok())
+            .max();
         self.rest.max_fragment_id.max(present)
     }
 
     /// Reads a manifest file's last bytes: where the message is, counted from the file's start.
     pub(crate) fn position(tail: &[u8], size: u64) -> Result<u64> {
-        let bytes = tail
-            .last_chunk::<TAIL_BYTES>()
-            .ok_or_else(|| TableError::corrupt(format!("{size} bytes are too few for a manifest")))?;
-        let position = bytes.first_chunk::<8>().map_or(0, |b| u64::from_le_bytes(*b));
+        let bytes = tail.last_chunk::<TAIL_BYTES>().ok_or_else(|| {
+            TableError::corrupt(format!("{size} bytes are too few for a manifest"))
+        })?;
+        let position = bytes
+            .first_chunk::<8>()
+            .map_or(0, |b| u64::from_le_bytes(*b));
         match position.checked_add(4) {
             Some(end) if end <= size => Ok(position),
-            _ => Err(TableError::corrupt("the manifest's position lies outside of its file")),
+            _ => Err(TableError::corrupt(
+                "the manifest's position lies outside of its file",
+            )),
         }
     }
 
@@ -97,12 +105,17 @@ impl Manifest {
         let indices = section_at(message.index_section)?
             .map(|bytes| decode::<proto::IndexSection>(&bytes, "index section"))
             .transpose()?;
-        let at = message.transaction_section.or(message.transaction_section_deprecated);
+        let at = message
+            .transaction_section
+            .or(message.transaction_section_deprecated);
         Ok(Self {
             version: message.version,
             schema,
             fragments: Arc::new(
-                fragments.into_iter().map(Fragment::from_proto).collect::<Result<_>>()?,
+                fragments
+                    .into_iter()
+                    .map(Fragment::from_proto)
+                    .collect::<Result<_>>()?,
             ),
             timestamp: time_of(message.timestamp.as_ref()),
             indices: indices.map(|section| section.indices).unwrap_or_default(),
@@ -117,9 +130,13 @@ impl Manifest {
         if position < offset {
             return Ok(0);
         }
-        let Some(body) = section(end, offset, position)? else { return Ok(0) };
+        let Some(body) = section(end, offset, position)? else {
+            return Ok(0);
+        };
         let message: proto::Manifest = decode(&body, "manifest")?;
-        let transaction = message.transaction_section.or(message.transaction_section_deprecated);
+        let transaction = message
+            .transaction_section
+            .or(message.transaction_section_deprecated);
         let sections = [message.index_section, transaction].into_iter().flatten();
         Ok(sections.min().unwrap_or(position))
     }
@@ -140,7 +157,9 @@ impl Manifest {
         };
         let mut file = Vec::new();
         if !self.indices.is_empty() {
-            let section = proto::IndexSection { indices: self.indices.clone() };
+            let section = proto::IndexSection {
+                indices: self.indices.clone(),
+            };
             message.index_section = Some(append(&mut file, &section.encode_to_vec()));
         }
         if let Some(transaction) = &self.transaction {
@@ -165,11 +184,18 @@ fn append(file: &mut Vec<u8>, body: &[u8]) -> u64 {
 /// The section at `position`; `None` when it begins before `offset`, the part that was read.
 fn section(end: &Bytes, offset: u64, position: u64) -> Result<Option<Bytes>> {
     let outside = || TableError::corrupt("a section of the manifest lies outside of its file");
-    let Some(start) = position.checked_sub(offset) else { return Ok(None) };
+    let Some(start) = position.checked_sub(offset) else {
+        return Ok(None);
+    };
     let start = usize::try_from(start).map_err(|_| outside())?;
-    let length = end.get(start..).and_then(|b| b.first_chunk::<4>()).ok_or_else(outside)?;
+    let length = end
+        .get(start..)
+        .and_then(|b| b.first_chunk::<4>())
+        .ok_or_else(outside)?;
     let length = usize::try_from(u32::from_le_bytes(*length)).map_err(|_| outside())?;
-    let stop = (start + 4).checked_add(length).filter(|stop| *stop <= end.len());
+    let stop = (start + 4)
+        .checked_add(length)
+        .filter(|stop| *stop <= end.len());
     Ok(Some(end.slice(start + 4..stop.ok_or_else(outside)?)))
 }
 
@@ -179,10 +205,14 @@ pub(crate) fn decode<M: Message + Default>(bytes: &Bytes, what: &str) -> Result<
 }
 
 fn time_of(timestamp: Option<&proto::Timestamp>) -> SystemTime {
-    let Some(timestamp) = timestamp else { return UNIX_EPOCH };
+    let Some(timestamp) = timestamp else {
+        return UNIX_EPOCH;
+    };
     let seconds = u64::try_from(timestamp.seconds).unwrap_or(0);
     let nanos = u32::try_from(timestamp.nanos).unwrap_or(0).min(999_999_999);
-    UNIX_EPOCH.checked_add(Duration::new(seconds, nanos)).unwrap_or(UNIX_EPOCH)
+    UNIX_EPOCH
+        .checked_add(Duration::new(seconds, nanos))
+        .unwrap_or(UNIX_EPOCH)
 }
 
 fn timestamp_of(time: SystemTime) -> proto::Timestamp {

@@ -59,9 +59,13 @@ pub(crate) fn random_id() -> u64 {
 
 /// Checks a path that a manifest gives: relative, below its directory.
 pub(crate) fn check_relative(path: &str) -> Result<()> {
-    pennon_io::RelativePath::new(path).map(drop).map_err(|error| {
-        TableError::corrupt(format!("the manifest names a file outside of the dataset: {error}"))
-    })
+    pennon_io::RelativePath::new(path)
+        .map(drop)
+        .map_err(|error| {
+            TableError::corrupt(format!(
+                "the manifest names a file outside of the dataset: {error}"
+            ))
+        })
 }
 
 #[cfg(test)]
@@ -70,7 +74,10 @@ mod tests {
 
     #[test]
     fn manifests_are_named_newest_first() {
-        assert_eq!(Naming::V2.manifest(1), "_versions/18446744073709551614.manifest");
+        assert_eq!(
+            Naming::V2.manifest(1),
+            "_versions/18446744073709551614.manifest"
+        );
         assert_eq!(Naming::V1.manifest(12), "_versions/12.manifest");
         for naming in [Naming::V1, Naming::V2] {
             assert_eq!(Naming::parse(&naming.manifest(77)), Some((naming, 77)));
@@ -79,7 +86,13 @@ mod tests {
 
     #[test]
     fn other_files_among_the_manifests_are_ignored() {
-        for name in ["latest_version_hint.json", "1.manifest#1", "d9.manifest", ".manifest", ".tmpA"] {
+        for name in [
+            "latest_version_hint.json",
+            "1.manifest#1",
+            "d9.manifest",
+            ".manifest",
+            ".tmpA",
+        ] {
             assert_eq!(Naming::parse(&format!("_versions/{name}")), None);
         }
     }

@@ -95,7 +95,11 @@ pub(crate) fn find(store: &dyn Store, version: u64) -> Result<Option<Snapshot>> 
 /// When there is no dataset.
 pub fn latest_version(store: &dyn Store) -> Result<u64> {
     let listing = Listing::of(store)?;
-    listing.manifests.first().map(|(version, _)| *version).ok_or_else(|| not_found(store))
+    listing
+        .manifests
+        .first()
+        .map(|(version, _)| *version)
+        .ok_or_else(|| not_found(store))
 }
 
 /// All versions that can be opened, oldest first, with what their manifests tell.
@@ -136,10 +140,16 @@ fn describe(manifest: &Manifest) -> VersionInfo {
     };
     for fragment in manifest.fragments.iter() {
         let rows = fragment.physical_rows.unwrap_or(0);
-        let deleted = fragment.deletion.as_ref().map(|file| file.num_deleted_rows.unwrap_or(0));
+        let deleted = fragment
+            .deletion
+            .as_ref()
+            .map(|file| file.num_deleted_rows.unwrap_or(0));
         add("total_data_files", fragment.files.len() as u64);
         add("total_data_file_rows", rows);
-        add("total_files_size", fragment.files.iter().filter_map(|file| file.size).sum());
+        add(
+            "total_files_size",
+            fragment.files.iter().filter_map(|file| file.size).sum(),
+        );
         add("total_deletion_files", u64::from(deleted.is_some()));
         add("total_deletion_file_rows", deleted.unwrap_or(0));
         add("total_rows", rows.saturating_sub(deleted.unwrap_or(0)));
@@ -157,7 +167,9 @@ impl Listing {
         let mut naming = None;
         let mut manifests = Vec::new();
         for entry in store.list(VERSIONS)? {
-            let Some((scheme, version)) = Naming::parse(&entry.path) else { continue };
+            let Some((scheme, version)) = Naming::parse(&entry.path) else {
+                continue;
+            };
             if *naming.get_or_insert(scheme) != scheme {
                 return Err(TableError::corrupt(
                     "the dataset has manifests under both naming schemes, so its newest version \
@@ -168,7 +180,10 @@ impl Listing {
             manifests.push((version, entry.size));
         }
         manifests.sort_unstable_by(|a, b| b.cmp(a));
-        Ok(Self { naming: naming.unwrap_or(Naming::V2), manifests })
+        Ok(Self {
+            naming: naming.unwrap_or(Naming::V2),
+            manifests,
+        })
     }
 }
 
@@ -177,7 +192,10 @@ fn read(store: &dyn Store, naming: Naming, version: u64, size: Option<u64>) -> R
     let file = store.open(&path, size)?;
     let manifest = read_manifest(file.as_ref())
         .map_err(|error| error.at(file.location()).in_version(version))?;
-    Ok(Snapshot { manifest: Arc::new(manifest), naming })
+    Ok(Snapshot {
+        manifest: Arc::new(manifest),
+        naming,
+    })
 }
 
 fn read_manifest(file: &dyn ReadAt) -> Result<Manifest> {

@@ -43,7 +43,11 @@ pub trait Lane:
     /// Only the lowest `width` bits set; `width` is at most [`BITS`](Self::BITS).
     #[inline(always)]
     fn low_bits(width: u32) -> Self {
-        if width == 0 { Self::ZERO } else { Self::ONES >> (Self::BITS - width) }
+        if width == 0 {
+            Self::ZERO
+        } else {
+            Self::ONES >> (Self::BITS - width)
+        }
     }
 }
 

@@ -61,7 +61,10 @@ pub fn unpack_block<T: Lane>(width: u32, packed: &[u8], out: &mut [T]) -> Result
             T::unpack(width, packed, out);
             Ok(())
         }
-        _ => Err(CodecError::invalid(WHAT, "a block is 1,024 values of the given width")),
+        _ => Err(CodecError::invalid(
+            WHAT,
+            "a block is 1,024 values of the given width",
+        )),
     }
 }
 
@@ -142,7 +145,9 @@ pub fn out_of_line_size<T: Lane>(width: u32, n: usize) -> usize {
         _ if packs_tail::<T>(width, tail) => block_bytes(width),
         _ => tail * T::BYTES,
     };
-    (n / BLOCK).saturating_mul(block_bytes(width)).saturating_add(tail_bytes)
+    (n / BLOCK)
+        .saturating_mul(block_bytes(width))
+        .saturating_add(tail_bytes)
 }
 
 /// Appends packed blocks, then what is left over: packed too if that is smaller, else as it is.
@@ -188,12 +193,19 @@ pub fn decode_out_of_line<T: Lane>(width: u32, bytes: &[u8], out: &mut [T]) -> R
     } else if rest.len() == block_bytes(width) && (width == 0 || !tail.is_empty()) {
         unpack_prefix(width, rest, tail);
     } else {
-        let detail =
-            format!("{} bytes after the last full block cannot be {}", rest.len(), tail.len());
+        let detail = format!(
+            "{} bytes after the last full block cannot be {}",
+            rest.len(),
+            tail.len()
+        );
         return Err(CodecError::invalid("bit-packed tail", detail + " values"));
     }
     for (index, block) in blocks.iter_mut().enumerate() {
-        T::unpack(width, &packed[index * block_bytes(width)..][..block_bytes(width)], block);
+        T::unpack(
+            width,
+            &packed[index * block_bytes(width)..][..block_bytes(width)],
+            block,
+        );
     }
     Ok(())
 }

@@ -78,7 +78,11 @@ pub(super) fn pack<T: Lane, const W: u32>(values: &[T; BLOCK], packed: &mut [u8]
         }
         let kept = T::BITS - shift;
         for (pending, &value) in pending.iter_mut().zip(values) {
-            *pending = if kept < W { (value & mask) >> kept } else { T::ZERO };
+            *pending = if kept < W {
+                (value & mask) >> kept
+            } else {
+                T::ZERO
+            };
         }
     }
 }

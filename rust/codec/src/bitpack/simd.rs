@@ -1,4 +1,7 @@
-#![expect(unsafe_code, reason = "code compiled for a CPU feature runs only where it was detected")]
+#![expect(
+    unsafe_code,
+    reason = "code compiled for a CPU feature runs only where it was detected"
+)]
 //! From a width known at run time to code for that width, compiled for the CPU it runs on.
 //!
 //! The loops of [`rows`] are plain code that the compiler vectorises. What differs is how wide its

@@ -33,7 +33,11 @@ fn samples<T: Lane + TryFrom<u64>>(width: u32) -> [T; BLOCK] {
 fn crc32(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(u32::MAX, |crc, &byte| {
         (0..8).fold(crc ^ u32::from(byte), |crc, _| {
-            if crc & 1 == 1 { crc >> 1 ^ 0xEDB8_8320 } else { crc >> 1 }
+            if crc & 1 == 1 {
+                crc >> 1 ^ 0xEDB8_8320
+            } else {
+                crc >> 1
+            }
         })
     })
 }
@@ -72,7 +76,12 @@ fn check_all_widths<T: Lane + TryFrom<u64>>() {
         let values = samples::<T>(width);
         let mut packed = vec![0xEE];
         pack_block(width, &values, &mut packed);
-        assert_eq!(packed[1..], pack_naively(width, &values), "u{} width {width}", T::BITS);
+        assert_eq!(
+            packed[1..],
+            pack_naively(width, &values),
+            "u{} width {width}",
+            T::BITS
+        );
         let mut unpacked = [T::ONES; BLOCK];
         // One byte in: nothing is aligned.
         unpack_block(width, &packed[1..], &mut unpacked).unwrap();
@@ -80,7 +89,12 @@ fn check_all_widths<T: Lane + TryFrom<u64>>() {
 
         let mut portable = vec![0; 128 * width as usize];
         portable_pack(width, &values, &mut portable);
-        assert_eq!(portable, packed[1..], "u{} width {width}, portable", T::BITS);
+        assert_eq!(
+            portable,
+            packed[1..],
+            "u{} width {width}, portable",
+            T::BITS
+        );
     }
 }
 

@@ -35,7 +35,10 @@ pub(super) struct Match {
     pub(super) length: u8,
 }
 
-const NO_SYMBOL: Match = Match { code: ESCAPE, length: 1 };
+const NO_SYMBOL: Match = Match {
+    code: ESCAPE,
+    length: 1,
+};
 
 /// The slot of symbols and strings that start with the first three bytes of `text`.
 #[inline(always)]
@@ -109,7 +112,10 @@ impl Matcher {
     pub(super) fn find(&self, word: u64) -> Match {
         let slot = self.long[slot(word)];
         if slot.length != 0 && (word ^ slot.text) & Symbol::mask(slot.length) == 0 {
-            return Match { code: slot.code, length: slot.length };
+            return Match {
+                code: slot.code,
+                length: slot.length,
+            };
         }
         self.short[pair(word)]
     }

@@ -1,4 +1,7 @@
-#![expect(unsafe_code, reason = "stores whole words into memory that was not initialised first")]
+#![expect(
+    unsafe_code,
+    reason = "stores whole words into memory that was not initialised first"
+)]
 //! The end of a growing vector, where symbols are stored eight bytes at a time.
 
 /// Codes that are handled at once.
@@ -22,7 +25,12 @@ impl<'a> Cursor<'a> {
     pub(super) fn new(out: &'a mut Vec<u8>, expected: usize) -> Self {
         out.reserve(expected.saturating_add(STEP_BYTES));
         let (base, capacity, length) = (out.as_mut_ptr(), out.capacity(), out.len());
-        Self { out, base, capacity, length }
+        Self {
+            out,
+            base,
+            capacity,
+            length,
+        }
     }
 
     /// How long the vector would be if it was finished now.
@@ -41,7 +49,12 @@ impl<'a> Cursor<'a> {
         for (text, length) in texts.into_iter().zip(lengths) {
             // SAFETY: at least STEP_BYTES were left, and the at most STEP - 1 earlier rounds moved
             // on by at most 8 bytes each, so the 8 bytes from `length` on are in the vector's memory.
-            unsafe { self.base.add(self.length).cast::<[u8; 8]>().write(text.to_le_bytes()) };
+            unsafe {
+                self.base
+                    .add(self.length)
+                    .cast::<[u8; 8]>()
+                    .write(text.to_le_bytes())
+            };
             // The bytes that are now before `length` were just written.
             self.length += usize::from(length.min(8));
         }

@@ -24,7 +24,11 @@ impl Decoder {
         for (code, symbol) in symbols.iter().enumerate().take(MAX_SYMBOLS) {
             (texts[code], lengths[code]) = (symbol.text, symbol.length);
         }
-        Self { texts, lengths, symbols: symbols.len().min(MAX_SYMBOLS) }
+        Self {
+            texts,
+            lengths,
+            symbols: symbols.len().min(MAX_SYMBOLS),
+        }
     }
 
     /// Whether each of `codes` is a symbol or the escape. Other bytes need not be wrong: they may
@@ -51,7 +55,11 @@ impl Decoder {
         while at < end {
             let step = self.load(codes, at);
             let count = escape_position(step).min(end - at);
-            if CHECK && step[..count].iter().any(|&code| usize::from(code) >= self.symbols) {
+            if CHECK
+                && step[..count]
+                    .iter()
+                    .any(|&code| usize::from(code) >= self.symbols)
+            {
                 return Err(CodecError::invalid(WHAT, "a code has no symbol"));
             }
             let texts = step.map(|code| self.texts[usize::from(code)]);

@@ -28,14 +28,19 @@ pub(super) struct Symbol {
 impl Symbol {
     /// The symbol of a single byte.
     pub(super) fn of_byte(byte: u8) -> Self {
-        Self { length: 1, text: byte.into() }
+        Self {
+            length: 1,
+            text: byte.into(),
+        }
     }
 
     /// Both texts in a row, if they are not too long together.
     pub(super) fn joined(self, next: Self) -> Option<Self> {
         let length = self.length + next.length;
-        (usize::from(length) <= MAX_SYMBOL_BYTES)
-            .then(|| Self { length, text: self.text | next.text << (8 * u32::from(self.length)) })
+        (usize::from(length) <= MAX_SYMBOL_BYTES).then(|| Self {
+            length,
+            text: self.text | next.text << (8 * u32::from(self.length)),
+        })
     }
 
     /// The bits of a word that a symbol of this length covers.
@@ -78,7 +83,12 @@ impl SymbolTable {
 
     fn new(compressed: bool, symbols: Vec<Symbol>) -> Self {
         let decoder = Box::new(Decoder::new(&symbols));
-        Self { compressed, symbols, decoder, matcher: OnceLock::new() }
+        Self {
+            compressed,
+            symbols,
+            decoder,
+            matcher: OnceLock::new(),
+        }
     }
 
     /// Reads a stored table.
@@ -105,7 +115,10 @@ impl SymbolTable {
                 let detail = format!("a symbol of {length} bytes is not possible");
                 return Err(CodecError::invalid(WHAT, detail));
             }
-            Ok(Symbol { length, text: u64::from_le_bytes(text) & Symbol::mask(length) })
+            Ok(Symbol {
+                length,
+                text: u64::from_le_bytes(text) & Symbol::mask(length),
+            })
         });
         Ok(Self::new(true, symbols.collect::<Result<_>>()?))
     }
@@ -117,7 +130,11 @@ impl SymbolTable {
         let n = u8::try_from(self.symbols.len()).unwrap_or(u8::MAX);
         bytes.extend([n, 0, 0, u8::from(self.compressed)]);
         bytes.extend(MAGIC);
-        bytes.extend(self.symbols.iter().flat_map(|symbol| symbol.text.to_le_bytes()));
+        bytes.extend(
+            self.symbols
+                .iter()
+                .flat_map(|symbol| symbol.text.to_le_bytes()),
+        );
         bytes.extend(self.symbols.iter().map(|symbol| symbol.length));
         bytes.resize(SYMBOL_TABLE_BYTES, 0);
         bytes
@@ -130,7 +147,8 @@ impl SymbolTable {
 
     /// How values are compressed with this table; `None` if they are not.
     pub(super) fn matcher(&self) -> Option<&Matcher> {
-        self.compressed.then(|| self.matcher.get_or_init(|| Matcher::new(&self.symbols)))
+        self.compressed
+            .then(|| self.matcher.get_or_init(|| Matcher::new(&self.symbols)))
     }
 }
 

@@ -29,7 +29,10 @@ fn table(symbols: &[&[u8]]) -> SymbolTable {
         let mut word = [0; 8];
         word[..text.len()].copy_from_slice(text);
         let length = u8::try_from(text.len()).unwrap();
-        Symbol { length, text: u64::from_le_bytes(word) }
+        Symbol {
+            length,
+            text: u64::from_le_bytes(word),
+        }
     });
     SymbolTable::from_symbols(symbols.collect())
 }
@@ -54,10 +57,16 @@ fn a_table_has_the_bytes_of_the_format() {
     let bytes = table(&[b"abc", b"x", b"hello!!!"]).to_bytes();
     assert_eq!(bytes.len(), SYMBOL_TABLE_BYTES);
     assert_eq!(bytes[..8], [3, 0, 0, 1, 0x54, 0x53, 0x53, 0x46]);
-    assert_eq!(bytes[8..35], *b"abc\0\0\0\0\0x\0\0\0\0\0\0\0hello!!!\x03\x01\x08");
+    assert_eq!(
+        bytes[8..35],
+        *b"abc\0\0\0\0\0x\0\0\0\0\0\0\0hello!!!\x03\x01\x08"
+    );
     assert!(bytes[35..].iter().all(|&byte| byte == 0));
     assert_eq!(SymbolTable::parse(&bytes).unwrap().to_bytes(), bytes);
-    assert_eq!(SymbolTable::verbatim().to_bytes()[..8], [0, 0, 0, 0, 0x54, 0x53, 0x53, 0x46]);
+    assert_eq!(
+        SymbolTable::verbatim().to_bytes()[..8],
+        [0, 0, 0, 0, 0x54, 0x53, 0x53, 0x46]
+    );
 }
 
 #[test]
@@ -79,7 +88,10 @@ fn damaged_tables_are_errors() {
 #[test]
 fn the_longest_symbol_wins_and_others_are_escaped() {
     let table = table(&[b"a", b"ab", b"abc", b"abcdefgh"]);
-    assert_eq!(compressed(&table, b"abcdefghabcdefg"), [3, 2, 255, b'd', 255, b'e', 255, b'f', 255, b'g']);
+    assert_eq!(
+        compressed(&table, b"abcdefghabcdefg"),
+        [3, 2, 255, b'd', 255, b'e', 255, b'f', 255, b'g']
+    );
     assert_eq!(compressed(&table, b"aaba"), [0, 1, 0]);
     assert_eq!(compressed(&table, b""), []);
 }
@@ -109,8 +121,13 @@ fn an_escape_does_not_reach_into_the_next_value() {
     let table = table(&[b"abc", b"x"]);
     let (mut out, mut ends) = (b"..".to_vec(), Vec::<i32>::new());
     let codes = [0, 255, 1, 1, 1];
-    table.decompress_all(&codes, [1, 1, 3, 5].into_iter(), &mut out, &mut ends).unwrap();
-    assert_eq!((out.as_slice(), ends.as_slice()), (&b"..abc\x01xx"[..], &[5, 5, 6, 8][..]));
+    table
+        .decompress_all(&codes, [1, 1, 3, 5].into_iter(), &mut out, &mut ends)
+        .unwrap();
+    assert_eq!(
+        (out.as_slice(), ends.as_slice()),
+        (&b"..abc\x01xx"[..], &[5, 5, 6, 8][..])
+    );
     for ends_of_codes in [vec![1, 2, 5], vec![3, 1], vec![1, 6]] {
         let failed = table.decompress_all(&codes, ends_of_codes.into_iter(), &mut out, &mut ends);
         assert!(failed.is_err());
@@ -125,14 +142,32 @@ fn verbatim_tables_copy() {
     assert_eq!(compressed(&table, b"\xFFabc"), b"\xFFabc");
     assert_eq!(decompressed(&table, b"\xFFabc").unwrap(), b"\xFFabc");
     let (mut out, mut ends) = (Vec::new(), Vec::<i64>::new());
-    table.decompress_all(b"abcd", [1, 3].into_iter(), &mut out, &mut ends).unwrap();
-    assert_eq!((out.as_slice(), ends.as_slice()), (&b"abc"[..], &[1, 3][..]));
-    assert!(table.decompress_all(b"abcd", [5].into_iter(), &mut out, &mut ends).is_err());
+    table
+        .decompress_all(b"abcd", [1, 3].into_iter(), &mut out, &mut ends)
+        .unwrap();
+    assert_eq!(
+        (out.as_slice(), ends.as_slice()),
+        (&b"abc"[..], &[1, 3][..])
+    );
+    assert!(
+        table
+            .decompress_all(b"abcd", [5].into_iter(), &mut out, &mut ends)
+            .is_err()
+    );
 }
 
 #[test]
 fn training_is_deterministic_and_pays() {
-    let words = ["carefully", "final", "deposits", "sleep", "quickly", "among", "the", "regular"];
+    let words = [
+        "carefully",
+        "final",
+        "deposits",
+        "sleep",
+        "quickly",
+        "among",
+        "the",
+        "regular",
+    ];
     let values: Vec<Vec<u8>> = (0..5000usize)
         .map(|i| {
             let word = |k: usize| words[(i.wrapping_mul(2_654_435_761) >> (3 * k)) % 8];
@@ -142,10 +177,16 @@ fn training_is_deterministic_and_pays() {
     let table = trained(&values);
     assert_eq!(table, trained(&values));
     let plain: usize = values.iter().map(Vec::len).sum();
-    let packed: usize = values.iter().map(|value| compressed(&table, value).len()).sum();
+    let packed: usize = values
+        .iter()
+        .map(|value| compressed(&table, value).len())
+        .sum();
     assert!(packed * 3 < plain, "{plain} bytes became {packed}");
     for value in &values {
-        assert_eq!(decompressed(&table, &compressed(&table, value)).unwrap(), *value);
+        assert_eq!(
+            decompressed(&table, &compressed(&table, value)).unwrap(),
+            *value
+        );
     }
 }
 

@@ -41,7 +41,11 @@ impl SymbolTable {
             let counts = Counts::of(&symbols, part(&pieces, share));
             symbols = choose(&symbols, &counts, share);
         }
-        if symbols.is_empty() { Self::verbatim() } else { Self::from_symbols(symbols) }
+        if symbols.is_empty() {
+            Self::verbatim()
+        } else {
+            Self::from_symbols(symbols)
+        }
     }
 }
 
@@ -49,7 +53,10 @@ impl SymbolTable {
 fn sample<'a>(samples: &[&'a [u8]]) -> Vec<&'a [u8]> {
     let mut random = Random(0x5EED);
     let mut pieces: Vec<&[u8]> = if is_small(samples) {
-        samples.iter().flat_map(|value| value.chunks(PIECE_BYTES)).collect()
+        samples
+            .iter()
+            .flat_map(|value| value.chunks(PIECE_BYTES))
+            .collect()
     } else {
         draw(samples, &mut random)
     };
@@ -74,7 +81,9 @@ fn draw<'a>(samples: &[&'a [u8]], random: &mut Random) -> Vec<&'a [u8]> {
     let mut bytes = 0;
     for _ in 0..SAMPLE_BYTES {
         let value = samples[random.below(samples.len())];
-        let Some(piece) = value.chunks(PIECE_BYTES).nth(random.below(value.len()) / PIECE_BYTES)
+        let Some(piece) = value
+            .chunks(PIECE_BYTES)
+            .nth(random.below(value.len()) / PIECE_BYTES)
         else {
             continue;
         };
@@ -110,8 +119,11 @@ struct Counts {
 impl Counts {
     fn of(symbols: &[Symbol], pieces: &[&[u8]]) -> Self {
         let matcher = Matcher::new(symbols);
-        let mut counts =
-            Self { single: [0; IDS], pairs: vec![0; IDS * IDS], seen: Vec::new() };
+        let mut counts = Self {
+            single: [0; IDS],
+            pairs: vec![0; IDS * IDS],
+            seen: Vec::new(),
+        };
         for piece in pieces {
             counts.add(&matcher, piece);
         }
@@ -128,7 +140,11 @@ impl Counts {
                 matcher.find(load(rest))
             };
             let byte = 256 + usize::from(first);
-            let id = if code == ESCAPE { byte } else { usize::from(code) };
+            let id = if code == ESCAPE {
+                byte
+            } else {
+                usize::from(code)
+            };
             self.single[id] += 1;
             self.follow(previous, id);
             if code != ESCAPE && length > 1 {
@@ -164,7 +180,11 @@ fn choose(symbols: &[Symbol], counts: &Counts, share: usize) -> Vec<Symbol> {
     let mut candidates: Vec<Candidate> = Vec::new();
     let mut offer = |symbol: Symbol, count: usize| {
         if count * 128 >= MIN_COUNT * share {
-            let bonus = if symbol.length == 1 && !is_last { SINGLE_BYTE_BONUS } else { 1 };
+            let bonus = if symbol.length == 1 && !is_last {
+                SINGLE_BYTE_BONUS
+            } else {
+                1
+            };
             candidates.push((symbol, count * usize::from(symbol.length) * bonus));
         }
     };

@@ -81,7 +81,11 @@ pub fn decompress(scheme: Scheme, input: &[u8], limit: usize, out: &mut Vec<u8>)
 fn check_limit(what: &'static str, length: u64, limit: usize) -> Result<usize> {
     match usize::try_from(length) {
         Ok(length) if length <= limit => Ok(length),
-        _ => Err(CodecError::TooLarge { what, size: length, limit: limit as u64 }),
+        _ => Err(CodecError::TooLarge {
+            what,
+            size: length,
+            limit: limit as u64,
+        }),
     }
 }
 
@@ -131,7 +135,10 @@ mod tests {
     fn no_bytes_and_bare_frames_are_accepted() {
         for scheme in SCHEMES {
             assert_eq!(decompressed(scheme, b"", 0), Ok(vec![]));
-            assert_eq!(decompressed(scheme, &compressed(scheme, b""), 0), Ok(vec![]));
+            assert_eq!(
+                decompressed(scheme, &compressed(scheme, b""), 0),
+                Ok(vec![])
+            );
         }
         let frame = compressed(ZSTD, &[1; 100]);
         assert_eq!(decompressed(ZSTD, &frame[8..], 100), Ok(vec![1; 100]));
@@ -144,7 +151,14 @@ mod tests {
             let frame = compressed(scheme, &[1; 100]);
             assert_eq!(decompressed(scheme, &frame, 100), Ok(vec![1; 100]));
             let error = decompressed(scheme, &frame, 99);
-            assert!(matches!(error, Err(CodecError::TooLarge { size: 100, limit: 99, .. })));
+            assert!(matches!(
+                error,
+                Err(CodecError::TooLarge {
+                    size: 100,
+                    limit: 99,
+                    ..
+                })
+            ));
         }
     }
 
@@ -183,7 +197,10 @@ mod tests {
             assert!(decompressed(scheme, &frame, input.len()).unwrap() == input);
         }
         let bare = &compressed(ZSTD, &vec![0; 5_000_000])[8..];
-        assert_eq!(decompressed(ZSTD, bare, 5_000_000).unwrap().len(), 5_000_000);
+        assert_eq!(
+            decompressed(ZSTD, bare, 5_000_000).unwrap().len(),
+            5_000_000
+        );
         assert!(decompressed(ZSTD, bare, 4_999_999).is_err());
     }
 

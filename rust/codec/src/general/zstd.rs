@@ -67,14 +67,18 @@ pub(super) fn decompress(input: &[u8], limit: usize, out: &mut Vec<u8>) -> Resul
 fn decompress_frames(input: &[u8], limit: usize, out: &mut Vec<u8>) -> Result<()> {
     DECOMPRESSOR.with_borrow_mut(|context| {
         context.reset(ResetDirective::SessionOnly).map_err(failed)?;
-        context.set_parameter(DParameter::WindowLogMax(window(limit))).map_err(failed)?;
+        context
+            .set_parameter(DParameter::WindowLogMax(window(limit)))
+            .map_err(failed)?;
         stream(context, input, limit, out)
     })
 }
 
 /// The bits of the largest window that contents of `limit` bytes may ask for.
 fn window(limit: usize) -> u32 {
-    limit.checked_next_power_of_two().map_or(LARGEST_WINDOW, usize::ilog2)
+    limit
+        .checked_next_power_of_two()
+        .map_or(LARGEST_WINDOW, usize::ilog2)
         .clamp(USUAL_WINDOW, LARGEST_WINDOW)
 }
 
@@ -86,7 +90,10 @@ fn stream(
     out: &mut Vec<u8>,
 ) -> Result<()> {
     let start = out.len();
-    let likely = input.len().saturating_mul(USUAL_EXPANSION).max(SMALL_OUTPUT);
+    let likely = input
+        .len()
+        .saturating_mul(USUAL_EXPANSION)
+        .max(SMALL_OUTPUT);
     // One byte more than allowed, so that contents above the limit are noticed.
     let most = limit.saturating_add(1);
     out.reserve(likely.min(most));
@@ -94,11 +101,17 @@ fn stream(
     loop {
         let at = out.len();
         let mut output = OutBuffer::around_pos(out, at);
-        let hint = context.decompress_stream(&mut output, &mut input).map_err(failed)?;
+        let hint = context
+            .decompress_stream(&mut output, &mut input)
+            .map_err(failed)?;
         let length = out.len() - start;
         if length > limit {
             let size = length as u64;
-            return Err(CodecError::TooLarge { what: WHAT, size, limit: limit as u64 });
+            return Err(CodecError::TooLarge {
+                what: WHAT,
+                size,
+                limit: limit as u64,
+            });
         }
         let all_read = input.pos() == input.src.len();
         if hint == 0 && all_read {

@@ -137,20 +137,30 @@ impl ScanBuilder {
             Some(sql) => Some(Predicate::parse(sql, self.dataset.arrow_schema())?),
             None => None,
         };
-        ScanPlan::new(&self.dataset, output, filter, self.fragments.as_deref(), self.batch_rows)
+        ScanPlan::new(
+            &self.dataset,
+            output,
+            filter,
+            self.fragments.as_deref(),
+            self.batch_rows,
+        )
     }
 
     /// A scan that returns no column, for those who only want the surviving rows.
     pub(crate) fn output(&self) -> Result<Output> {
         let row_id = self.row_id || self.names(super::ROW_ID);
         if row_id && self.dataset.manifest().uses_stable_row_ids() {
-            return Err(EngineError::Unsupported("reading stable row ids".to_owned()));
+            return Err(EngineError::Unsupported(
+                "reading stable row ids".to_owned(),
+            ));
         }
         let names = self.columns.as_deref();
         Output::resolve(self.dataset.schema(), names, self.row_id, self.row_address)
     }
 
     fn names(&self, column: &str) -> bool {
-        self.columns.as_ref().is_some_and(|names| names.iter().any(|name| name == column))
+        self.columns
+            .as_ref()
+            .is_some_and(|names| names.iter().any(|name| name == column))
     }
 }

@@ -49,8 +49,11 @@ impl Output {
             }
         };
         let is_system = |name: &str| name == ROW_ID || name == ROW_ADDRESS;
-        let stored_names: Vec<&str> =
-            names.iter().map(String::as_str).filter(|name| !is_system(name)).collect();
+        let stored_names: Vec<&str> = names
+            .iter()
+            .map(String::as_str)
+            .filter(|name| !is_system(name))
+            .collect();
         let stored = select(schema, &stored_names)?;
         let arrow = stored.to_arrow()?;
         let mut columns = Vec::with_capacity(names.len() + 2);
@@ -71,8 +74,15 @@ impl Output {
                 next += 1;
             }
         }
-        let schema = Arc::new(ArrowSchema::new_with_metadata(fields, arrow.metadata().clone()));
-        Ok(Self { stored, columns, schema })
+        let schema = Arc::new(ArrowSchema::new_with_metadata(
+            fields,
+            arrow.metadata().clone(),
+        ));
+        Ok(Self {
+            stored,
+            columns,
+            schema,
+        })
     }
 }
 
@@ -82,21 +92,34 @@ pub(crate) fn select(schema: &Schema, names: &[&str]) -> Result<Schema> {
     let mut fields = Vec::with_capacity(names.len());
     for (at, name) in names.iter().enumerate() {
         if names[..at].contains(name) {
-            return Err(EngineError::invalid_input(format!("column '{name}' is asked for twice")));
+            return Err(EngineError::invalid_input(format!(
+                "column '{name}' is asked for twice"
+            )));
         }
         match schema.fields.iter().find(|field| field.name == *name) {
             Some(field) => fields.push(field.clone()),
             None => return Err(unknown_column(schema, name)),
         }
     }
-    Ok(Schema { fields, metadata: schema.metadata.clone() })
+    Ok(Schema {
+        fields,
+        metadata: schema.metadata.clone(),
+    })
 }
 
 fn unknown_column(schema: &Schema, name: &str) -> EngineError {
-    let names: Vec<&str> = schema.fields.iter().map(|field| field.name.as_str()).collect();
+    let names: Vec<&str> = schema
+        .fields
+        .iter()
+        .map(|field| field.name.as_str())
+        .collect();
     let hint = pennon_expr::nearest_names(name, names.iter().copied())
         .first()
         .map(|near| format!(" (did you mean '{near}'?)"))
         .unwrap_or_default();
-    EngineError::UnknownColumn { name: name.to_owned(), hint, available: names.join(", ") }
+    EngineError::UnknownColumn {
+        name: name.to_owned(),
+        hint,
+        available: names.join(", "),
+    }
 }

@@ -79,7 +79,10 @@ impl ScanPlan {
             session: Arc::clone(dataset.session()),
             fragments: chosen
                 .into_iter()
-                .map(|fragment| PlannedFragment { fragment, opened: OnceLock::new() })
+                .map(|fragment| PlannedFragment {
+                    fragment,
+                    opened: OnceLock::new(),
+                })
                 .collect(),
         };
         plan.tasks = plan.cut()?;
@@ -88,7 +91,10 @@ impl ScanPlan {
 
     /// Cuts the fragments into tasks. A predicate that is never true leaves none.
     fn cut(&self) -> Result<Vec<Task>> {
-        let constant = self.filter.as_ref().and_then(|filter| filter.predicate.as_constant());
+        let constant = self
+            .filter
+            .as_ref()
+            .and_then(|filter| filter.predicate.as_constant());
         if constant == Some(false) {
             return Ok(Vec::new());
         }
@@ -106,7 +112,10 @@ impl ScanPlan {
             let mut start = 0;
             while start < rows {
                 let end = rows.min(start.saturating_add(step));
-                tasks.push(Task { fragment: at, rows: start..end });
+                tasks.push(Task {
+                    fragment: at,
+                    rows: start..end,
+                });
                 start = end;
             }
         }
@@ -121,10 +130,17 @@ impl ScanPlan {
         }
         let reader = FragmentReader::open(&self.session, &planned.fragment)?;
         let (output, filter) = match &self.filter {
-            Some(filter) => (reader.project(&filter.rest)?, Some(reader.project(&filter.needs)?)),
+            Some(filter) => (
+                reader.project(&filter.rest)?,
+                Some(reader.project(&filter.needs)?),
+            ),
             None => (reader.project(&self.output.stored)?, None),
         };
-        let open = Arc::new(OpenFragment { reader, output, filter });
+        let open = Arc::new(OpenFragment {
+            reader,
+            output,
+            filter,
+        });
         Ok(Arc::clone(planned.opened.get_or_init(|| open)))
     }
 
@@ -145,8 +161,15 @@ impl Filter {
             .filter(|field| !names.contains(&field.name.as_str()))
             .cloned()
             .collect();
-        let rest = Schema { fields, metadata: output.stored.metadata.clone() };
-        Ok(Self { predicate, needs, rest })
+        let rest = Schema {
+            fields,
+            metadata: output.stored.metadata.clone(),
+        };
+        Ok(Self {
+            predicate,
+            needs,
+            rest,
+        })
     }
 }
 
@@ -155,12 +178,17 @@ fn choose(dataset: &Dataset, ids: Option<&[u64]>) -> Result<Vec<Fragment>> {
         return Ok(dataset.fragments().to_vec());
     };
     let find = |id: &u64| {
-        dataset.fragments().iter().find(|fragment| fragment.id == *id).cloned().ok_or_else(|| {
-            EngineError::invalid_input(format!(
-                "version {} has no fragment {id}",
-                dataset.version()
-            ))
-        })
+        dataset
+            .fragments()
+            .iter()
+            .find(|fragment| fragment.id == *id)
+            .cloned()
+            .ok_or_else(|| {
+                EngineError::invalid_input(format!(
+                    "version {} has no fragment {id}",
+                    dataset.version()
+                ))
+            })
     };
     ids.iter().map(find).collect()
 }

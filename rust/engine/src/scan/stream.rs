@@ -82,7 +82,9 @@ impl BatchStream {
 
     fn without_offset(&mut self, batch: RecordBatch) -> RecordBatch {
         let rows = batch.num_rows();
-        let skip = usize::try_from(self.to_skip).unwrap_or(usize::MAX).min(rows);
+        let skip = usize::try_from(self.to_skip)
+            .unwrap_or(usize::MAX)
+            .min(rows);
         if skip == 0 {
             return batch;
         }
@@ -116,11 +118,15 @@ fn trim_tasks(plan: &mut ScanPlan, offset: u64, limit: Option<u64>) -> u64 {
         return offset;
     }
     let exact = |plan: &ScanPlan, at: usize| {
-        plan.tasks.get(at).filter(|task| plan.fragment(task.fragment).deletion.is_none()).cloned()
+        plan.tasks
+            .get(at)
+            .filter(|task| plan.fragment(task.fragment).deletion.is_none())
+            .cloned()
     };
     let mut to_skip = offset;
     let mut first = 0;
-    while let Some(task) = exact(plan, first).filter(|task| task.rows.end - task.rows.start <= to_skip)
+    while let Some(task) =
+        exact(plan, first).filter(|task| task.rows.end - task.rows.start <= to_skip)
     {
         to_skip -= task.rows.end - task.rows.start;
         first += 1;

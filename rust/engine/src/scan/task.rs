@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions, UInt64Array};
 use arrow_buffer::{BooleanBuffer, bit_iterator::BitSliceIterator};
-use arrow_select::filter::{FilterPredicate, FilterBuilder};
+use arrow_select::filter::{FilterBuilder, FilterPredicate};
 use pennon_file::RowRanges;
 
 use super::columns::OutputColumn;
@@ -78,15 +78,26 @@ impl ScanPlan {
         let late = match (&mask, &selection) {
             (Some(_), Some(selection)) if survivors > total / LATE_FRACTION => {
                 let whole = RowRanges::from_range(rows.clone());
-                filter_all(selection, fragment.reader.read(&fragment.output, &whole)?.columns())?
+                filter_all(
+                    selection,
+                    fragment.reader.read(&fragment.output, &whole)?.columns(),
+                )?
             }
             (Some(mask), _) => {
                 let ranges = RowRanges::from_ranges(surviving_ranges(mask, rows.start))?;
-                fragment.reader.read(&fragment.output, &ranges)?.columns().to_vec()
+                fragment
+                    .reader
+                    .read(&fragment.output, &ranges)?
+                    .columns()
+                    .to_vec()
             }
             (None, _) => {
                 let whole = RowRanges::from_range(rows.clone());
-                fragment.reader.read(&fragment.output, &whole)?.columns().to_vec()
+                fragment
+                    .reader
+                    .read(&fragment.output, &whole)?
+                    .columns()
+                    .to_vec()
             }
         };
         let stored = self.merge(filter, early, late);
@@ -153,14 +164,16 @@ impl ScanPlan {
             .iter()
             .map(|column| match column {
                 OutputColumn::Stored(at) => Arc::clone(&stored[*at]),
-                OutputColumn::Address => Arc::clone(
-                    addresses.get_or_insert_with(|| row_addresses(fragment, rows, mask)),
-                ),
+                OutputColumn::Address => {
+                    Arc::clone(addresses.get_or_insert_with(|| row_addresses(fragment, rows, mask)))
+                }
             })
             .collect();
         let options = RecordBatchOptions::new().with_row_count(Some(count));
         let schema = Arc::clone(&self.output.schema);
-        Ok(RecordBatch::try_new_with_options(schema, columns, &options)?)
+        Ok(RecordBatch::try_new_with_options(
+            schema, columns, &options,
+        )?)
     }
 }
 
@@ -174,11 +187,16 @@ fn row_addresses(fragment: u64, rows: &Range<u64>, mask: Option<&BooleanBuffer>)
 }
 
 fn filter_of(mask: &BooleanBuffer) -> FilterPredicate {
-    FilterBuilder::new(&BooleanArray::new(mask.clone(), None)).optimize().build()
+    FilterBuilder::new(&BooleanArray::new(mask.clone(), None))
+        .optimize()
+        .build()
 }
 
 fn filter_all(selection: &FilterPredicate, columns: &[ArrayRef]) -> Result<Vec<ArrayRef>> {
-    columns.iter().map(|column| Ok(selection.filter(column.as_ref())?)).collect()
+    columns
+        .iter()
+        .map(|column| Ok(selection.filter(column.as_ref())?))
+        .collect()
 }
 
 fn surviving_ranges(mask: &BooleanBuffer, base: u64) -> Vec<Range<u64>> {

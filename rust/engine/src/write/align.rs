@@ -37,13 +37,21 @@ impl Alignment {
         let mut sources = Vec::new();
         for (field, wanted) in target.fields.iter().zip(full.fields()) {
             match incoming.index_of(field.name.as_str()) {
-                Ok(at) if plain(incoming.field(at).data_type()).equals_datatype(&plain(wanted.data_type())) => {
+                Ok(at)
+                    if plain(incoming.field(at).data_type())
+                        .equals_datatype(&plain(wanted.data_type())) =>
+                {
                     fields.push(field.clone());
                     sources.push(at);
                 }
                 Ok(at) => {
                     line(&mut difference, '-', wanted.name(), wanted.data_type());
-                    line(&mut difference, '+', wanted.name(), incoming.field(at).data_type());
+                    line(
+                        &mut difference,
+                        '+',
+                        wanted.name(),
+                        incoming.field(at).data_type(),
+                    );
                 }
                 Err(_) if wanted.is_nullable() => {}
                 Err(_) => {
@@ -56,19 +64,30 @@ impl Alignment {
             difference.truncate(difference.trim_end().len());
             return Err(EngineError::SchemaMismatch { difference });
         }
-        let stored = Schema { fields, metadata: target.metadata.clone() };
+        let stored = Schema {
+            fields,
+            metadata: target.metadata.clone(),
+        };
         let arrow = Arc::new(stored.to_arrow()?);
-        Ok(Self { stored, arrow, sources })
+        Ok(Self {
+            stored,
+            arrow,
+            sources,
+        })
     }
 
     /// One batch, fitted. Columns are shared, not copied, unless they are views.
     pub(crate) fn apply(&self, batch: &RecordBatch) -> Result<RecordBatch> {
-        let columns = self.sources.iter().zip(self.arrow.fields()).map(|(&at, field)| {
-            let column = batch.columns().get(at).ok_or_else(|| {
-                EngineError::Source("a batch has fewer columns than its schema".to_owned())
-            })?;
-            fit(column, field)
-        });
+        let columns = self
+            .sources
+            .iter()
+            .zip(self.arrow.fields())
+            .map(|(&at, field)| {
+                let column = batch.columns().get(at).ok_or_else(|| {
+                    EngineError::Source("a batch has fewer columns than its schema".to_owned())
+                })?;
+                fit(column, field)
+            });
         Ok(RecordBatch::try_new_with_options(
             Arc::clone(&self.arrow),
             columns.collect::<Result<_>>()?,
@@ -134,7 +153,10 @@ mod tests {
         )
         .unwrap();
         let fitted = alignment.apply(&batch).unwrap();
-        assert_eq!(fitted.column(0).as_ref(), &Int32Array::from(vec![1, 2]) as &dyn arrow_array::Array);
+        assert_eq!(
+            fitted.column(0).as_ref(),
+            &Int32Array::from(vec![1, 2]) as &dyn arrow_array::Array
+        );
         assert_eq!(
             fitted.column(1).as_ref(),
             &StringArray::from(vec!["a", "b"]) as &dyn arrow_array::Array
@@ -147,7 +169,9 @@ mod tests {
             ArrowField::new("name", DataType::Int64, true),
             ArrowField::new("extra", DataType::Int32, true),
         ]);
-        let error = Alignment::new(&incoming, &target()).unwrap_err().to_string();
+        let error = Alignment::new(&incoming, &target())
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("+ extra: Int32"), "{error}");
         assert!(error.contains("- name: Utf8"), "{error}");
         assert!(error.contains("+ name: Int64"), "{error}");

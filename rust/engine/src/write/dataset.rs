@@ -53,9 +53,7 @@ pub fn write_dataset(
         (None, _) => create(uri, schema, batches, options),
         (Some(dataset), WriteMode::Append) => dataset.append(schema, batches, options),
         (Some(dataset), WriteMode::Overwrite) => dataset.overwrite(schema, batches, options),
-        (Some(_), WriteMode::Create) => {
-            Err(pennon_table::TableError::already_exists(uri).into())
-        }
+        (Some(_), WriteMode::Create) => Err(pennon_table::TableError::already_exists(uri).into()),
     }
 }
 
@@ -69,10 +67,20 @@ fn create(
     let version = options.version.unwrap_or(FileVersion::DEFAULT);
     let target = Schema::from_arrow(schema)?;
     target.check_version(version)?;
-    let files = FileOptions { version, ..options.files.clone() };
+    let files = FileOptions {
+        version,
+        ..options.files.clone()
+    };
     let fragments = write_fragments(store.as_ref(), &target, schema, batches, &files)?;
-    let commit_options = CommitOptions { data_version: Some(version), ..options.commit.clone() };
-    create_dataset(uri, Operation::overwrite(target, fragments), &commit_options)
+    let commit_options = CommitOptions {
+        data_version: Some(version),
+        ..options.commit.clone()
+    };
+    create_dataset(
+        uri,
+        Operation::overwrite(target, fragments),
+        &commit_options,
+    )
 }
 
 impl Dataset {
@@ -109,7 +117,10 @@ impl Dataset {
         let target = Schema::from_arrow(schema)?;
         target.check_version(files.version)?;
         let fragments = write_fragments(self.store().as_ref(), &target, schema, batches, &files)?;
-        let commit = CommitOptions { data_version: options.version, ..options.commit.clone() };
+        let commit = CommitOptions {
+            data_version: options.version,
+            ..options.commit.clone()
+        };
         let operation = Operation::overwrite(target, fragments);
         self.commit(Transaction::new(self.version(), operation), &commit)
     }
@@ -119,7 +130,10 @@ impl Dataset {
             Some(version) => version,
             None => self.manifest().data_version()?,
         };
-        Ok(FileOptions { version, ..options.files.clone() })
+        Ok(FileOptions {
+            version,
+            ..options.files.clone()
+        })
     }
 }
 
@@ -144,11 +158,17 @@ pub fn write_uncommitted(
     let (target, version) = match (&existing, version) {
         (Some(dataset), None) => (dataset.schema().clone(), dataset.manifest().data_version()?),
         (Some(dataset), Some(version)) => (dataset.schema().clone(), version),
-        (None, version) => (Schema::from_arrow(schema)?, version.unwrap_or(FileVersion::DEFAULT)),
+        (None, version) => (
+            Schema::from_arrow(schema)?,
+            version.unwrap_or(FileVersion::DEFAULT),
+        ),
     };
     target.check_version(version)?;
     let store = open_store(uri)?;
-    let files = FileOptions { version, ..files.clone() };
+    let files = FileOptions {
+        version,
+        ..files.clone()
+    };
     write_fragments(store.as_ref(), &target, schema, batches, &files)
 }
 
@@ -157,11 +177,7 @@ pub fn write_uncommitted(
 /// # Errors
 ///
 /// When a dataset exists, or the operation is of another kind.
-pub fn create_dataset(
-    uri: &str,
-    operation: Operation,
-    options: &CommitOptions,
-) -> Result<Dataset> {
+pub fn create_dataset(uri: &str, operation: Operation, options: &CommitOptions) -> Result<Dataset> {
     let store = open_store(uri)?;
     let snapshot = commit(&store, Transaction::new(0, operation), options)?;
     Dataset::new(uri.to_owned(), Arc::new(Session::new(store)), snapshot)

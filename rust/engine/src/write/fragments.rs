@@ -103,7 +103,9 @@ impl Files<'_> {
             None => self.begin()?,
         };
         let room = self.options.max_rows_per_file.saturating_sub(writer.rows());
-        let rows = batch.num_rows().min(usize::try_from(room).unwrap_or(usize::MAX));
+        let rows = batch
+            .num_rows()
+            .min(usize::try_from(room).unwrap_or(usize::MAX));
         writer.write(&batch.slice(0, rows))?;
         let full = writer.rows() >= self.options.max_rows_per_file
             || writer.bytes() >= self.options.max_bytes_per_file;
@@ -121,7 +123,10 @@ impl Files<'_> {
             version: self.options.version,
             ..pennon_file::WriteOptions::default()
         };
-        Ok((name, FileWriter::new(sink, self.alignment.stored.clone(), options)?))
+        Ok((
+            name,
+            FileWriter::new(sink, self.alignment.stored.clone(), options)?,
+        ))
     }
 
     fn finish_current(&mut self) -> Result<()> {

@@ -37,7 +37,9 @@ impl Footer {
             )));
         };
         if &bytes[36..] != MAGIC {
-            return Err(FileError::corrupt("not a Lance file: it does not end in 'LANC'"));
+            return Err(FileError::corrupt(
+                "not a Lance file: it does not end in 'LANC'",
+            ));
         }
         let (major, minor) = (u16_at(bytes, 32), u16_at(bytes, 34));
         let footer = Self {
@@ -69,8 +71,7 @@ impl Footer {
 
     /// The bytes of the column offset table.
     pub(crate) fn column_table(&self) -> Range<u64> {
-        self.column_offsets
-            ..self.column_offsets + u64::from(self.num_columns) * OFFSET_ENTRY_BYTES
+        self.column_offsets..self.column_offsets + u64::from(self.num_columns) * OFFSET_ENTRY_BYTES
     }
 
     /// The bytes of the global offset table.
@@ -93,7 +94,9 @@ impl Footer {
             return Err(FileError::corrupt("the footer points outside of the file"));
         }
         if self.num_global_buffers == 0 {
-            return Err(FileError::corrupt("the file has no schema: no global buffers"));
+            return Err(FileError::corrupt(
+                "the file has no schema: no global buffers",
+            ));
         }
         Ok(())
     }
@@ -181,10 +184,24 @@ mod tests {
 
     #[test]
     fn a_footer_that_points_past_itself_is_corrupt() {
-        let bytes = Footer { num_columns: 9, ..sample() }.to_bytes();
-        assert_eq!(Footer::parse(&bytes, 144).unwrap_err().kind(), FileErrorKind::Corrupt);
-        let bytes = Footer { column_offsets: u64::MAX, ..sample() }.to_bytes();
-        assert_eq!(Footer::parse(&bytes, 144).unwrap_err().kind(), FileErrorKind::Corrupt);
+        let bytes = Footer {
+            num_columns: 9,
+            ..sample()
+        }
+        .to_bytes();
+        assert_eq!(
+            Footer::parse(&bytes, 144).unwrap_err().kind(),
+            FileErrorKind::Corrupt
+        );
+        let bytes = Footer {
+            column_offsets: u64::MAX,
+            ..sample()
+        }
+        .to_bytes();
+        assert_eq!(
+            Footer::parse(&bytes, 144).unwrap_err().kind(),
+            FileErrorKind::Corrupt
+        );
     }
 
     #[test]
@@ -195,7 +212,10 @@ mod tests {
         assert_eq!(error.kind(), FileErrorKind::Unsupported);
         assert!(error.to_string().contains("legacy"), "{error}");
         bytes[39] = b'K';
-        assert_eq!(Footer::parse(&bytes, 144).unwrap_err().kind(), FileErrorKind::Corrupt);
+        assert_eq!(
+            Footer::parse(&bytes, 144).unwrap_err().kind(),
+            FileErrorKind::Corrupt
+        );
     }
 
     #[test]

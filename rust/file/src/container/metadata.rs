@@ -53,7 +53,9 @@ impl ColumnMetadata {
 
     /// The metadata's bytes.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
-        let values = ColumnEncoding { kind: Some(column_encoding::Kind::Values(Empty {})) };
+        let values = ColumnEncoding {
+            kind: Some(column_encoding::Kind::Values(Empty {})),
+        };
         let message = file::ColumnMetadata {
             encoding: Some(direct(type_url::COLUMN_ENCODING, &values)),
             pages: self.pages.iter().map(PageMetadata::to_proto).collect(),
@@ -67,7 +69,9 @@ impl ColumnMetadata {
 impl PageMetadata {
     fn from_proto(page: file::Page, file_size: u64) -> Result<Self> {
         if page.buffer_offsets.len() != page.buffer_sizes.len() {
-            return Err(FileError::corrupt("a page with more buffer offsets than sizes, or fewer"));
+            return Err(FileError::corrupt(
+                "a page with more buffer offsets than sizes, or fewer",
+            ));
         }
         let buffers = page
             .buffer_offsets
@@ -77,19 +81,31 @@ impl PageMetadata {
             .collect::<Result<_>>()?;
         let any = direct_any(page.encoding, "the page's encoding")?;
         if !any.holds(type_url::PAGE_LAYOUT) {
-            return Err(FileError::unsupported(format!("page encoding '{}'", any.type_url)));
+            return Err(FileError::unsupported(format!(
+                "page encoding '{}'",
+                any.type_url
+            )));
         }
         let layout = pb::PageLayout::decode(any.value).map_err(|error| {
             FileError::corrupt("the page's layout cannot be decoded").with_source(error)
         })?;
         let layout = PageLayout::from_proto(layout)?;
-        Ok(Self { rows: page.length, priority: page.priority, buffers, layout })
+        Ok(Self {
+            rows: page.length,
+            priority: page.priority,
+            buffers,
+            layout,
+        })
     }
 
     fn to_proto(&self) -> file::Page {
         file::Page {
             buffer_offsets: self.buffers.iter().map(|buffer| buffer.start).collect(),
-            buffer_sizes: self.buffers.iter().map(|buffer| buffer.end - buffer.start).collect(),
+            buffer_sizes: self
+                .buffers
+                .iter()
+                .map(|buffer| buffer.end - buffer.start)
+                .collect(),
             length: self.rows,
             encoding: Some(direct(type_url::PAGE_LAYOUT, &self.layout.to_proto())),
             priority: self.priority,
@@ -110,7 +126,10 @@ fn page_buffer(start: u64, size: u64, file_size: u64) -> Result<Range<u64>> {
 fn check_column_encoding(encoding: Option<Encoding>) -> Result<()> {
     let any = direct_any(encoding, "the column's encoding")?;
     if !any.holds(type_url::COLUMN_ENCODING) {
-        return Err(FileError::unsupported(format!("column encoding '{}'", any.type_url)));
+        return Err(FileError::unsupported(format!(
+            "column encoding '{}'",
+            any.type_url
+        )));
     }
     Ok(())
 }
@@ -121,18 +140,18 @@ fn direct_any(encoding: Option<Encoding>, what: &str) -> Result<Any> {
         Some(Location::Direct(direct)) => Any::decode(direct.encoding).map_err(|error| {
             FileError::corrupt(format!("{what} cannot be decoded")).with_source(error)
         }),
-        Some(Location::Indirect(_)) => {
-            Err(FileError::unsupported(format!("{what} is stored in a place of its own")))
-        }
-        Some(Location::None(_)) | None => {
-            Err(FileError::corrupt(format!("{what} is missing")))
-        }
+        Some(Location::Indirect(_)) => Err(FileError::unsupported(format!(
+            "{what} is stored in a place of its own"
+        ))),
+        Some(Location::None(_)) | None => Err(FileError::corrupt(format!("{what} is missing"))),
     }
 }
 
 fn direct(type_url: &str, message: &impl Message) -> Encoding {
     let encoding = Any::pack(type_url, message).encode_to_vec().into();
-    Encoding { location: Some(Location::Direct(DirectEncoding { encoding })) }
+    Encoding {
+        location: Some(Location::Direct(DirectEncoding { encoding })),
+    }
 }
 
 #[cfg(test)]
@@ -149,13 +168,21 @@ mod tests {
             definition: None,
         });
         ColumnMetadata {
-            pages: vec![PageMetadata { rows: 7, priority: 3, buffers: vec![0..5, 64..64], layout }],
+            pages: vec![PageMetadata {
+                rows: 7,
+                priority: 3,
+                buffers: vec![0..5, 64..64],
+                layout,
+            }],
         }
     }
 
     #[test]
     fn metadata_survives_the_round_trip() {
-        assert_eq!(ColumnMetadata::parse(&sample().to_bytes(), 64).unwrap(), sample());
+        assert_eq!(
+            ColumnMetadata::parse(&sample().to_bytes(), 64).unwrap(),
+            sample()
+        );
     }
 
     #[test]
@@ -163,7 +190,10 @@ mod tests {
         let bytes = ColumnMetadata::default().to_bytes();
         assert_eq!(bytes.len(), 43);
         assert_eq!(bytes[..6], [0x0a, 0x29, 0x12, 0x27, 0x0a, 0x25]);
-        assert_eq!(ColumnMetadata::parse(&bytes, 0).unwrap(), ColumnMetadata::default());
+        assert_eq!(
+            ColumnMetadata::parse(&bytes, 0).unwrap(),
+            ColumnMetadata::default()
+        );
     }
 
     #[test]

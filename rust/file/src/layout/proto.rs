@@ -136,7 +136,10 @@ fn from_blob(layout: pb::BlobLayout) -> Result<Blob> {
         PageLayout::Blob(_) => return Err(FileError::corrupt("blobs within blobs")),
         inner => Box::new(inner),
     };
-    Ok(Blob { inner, layers: from_layers(&layout.layers)? })
+    Ok(Blob {
+        inner,
+        layers: from_layers(&layout.layers)?,
+    })
 }
 
 fn required(message: Option<pb::CompressiveEncoding>) -> Result<Encoding> {
@@ -150,7 +153,10 @@ fn optional(message: Option<pb::CompressiveEncoding>) -> Result<Option<Encoding>
 
 fn from_layers(layers: &[i32]) -> Result<Vec<Layer>> {
     if layers.len() > MAX_LAYERS {
-        return Err(FileError::unsupported(format!("a page with {} layers", layers.len())));
+        return Err(FileError::unsupported(format!(
+            "a page with {} layers",
+            layers.len()
+        )));
     }
     layers.iter().map(|&layer| from_layer(layer)).collect()
 }
@@ -163,9 +169,9 @@ fn from_layer(layer: i32) -> Result<Layer> {
         Ok(pb::RepDefLayer::NullableList) => Ok(Layer::NullableList),
         Ok(pb::RepDefLayer::EmptyableList) => Ok(Layer::EmptyableList),
         Ok(pb::RepDefLayer::NullAndEmptyList) => Ok(Layer::NullableEmptyableList),
-        Ok(pb::RepDefLayer::Unspecified) | Err(_) => {
-            Err(FileError::corrupt(format!("a page layer of the unknown kind {layer}")))
-        }
+        Ok(pb::RepDefLayer::Unspecified) | Err(_) => Err(FileError::corrupt(format!(
+            "a page layer of the unknown kind {layer}"
+        ))),
     }
 }
 

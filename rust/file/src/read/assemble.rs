@@ -33,13 +33,23 @@ fn array_of(
     match &node.kind {
         NodeKind::Absent => Ok(new_null_array(node.field.data_type(), len)),
         NodeKind::Leaf(leaf) => {
-            let builder = leaves.get_mut(*leaf).and_then(Option::take).ok_or_else(missing)?;
+            let builder = leaves
+                .get_mut(*leaf)
+                .and_then(Option::take)
+                .ok_or_else(missing)?;
             leaf_array(builder, node.field.data_type(), len)
         }
         NodeKind::Struct(children) => {
             let layer = take_layer(node, depth, leaves)?;
             check_len(layer.validity.len(), len)?;
-            struct_array(node, children, depth, layer.validity.into_nulls(), leaves, len)
+            struct_array(
+                node,
+                children,
+                depth,
+                layer.validity.into_nulls(),
+                leaves,
+                len,
+            )
         }
         NodeKind::List(item) => {
             let layer = take_layer(node, depth, leaves)?;
@@ -56,7 +66,9 @@ fn leaf_array(mut builder: ColumnBuilder, data_type: &DataType, len: usize) -> R
     let layer = builder.layers.pop().ok_or_else(missing)?;
     check_len(layer.validity.len(), len)?;
     check_len(builder.values.len(), len)?;
-    builder.values.into_array(data_type, layer.validity.into_nulls())
+    builder
+        .values
+        .into_array(data_type, layer.validity.into_nulls())
 }
 
 fn struct_array(
@@ -68,13 +80,20 @@ fn struct_array(
     len: usize,
 ) -> Result<ArrayRef> {
     let DataType::Struct(fields) = node.field.data_type() else {
-        return Err(FileError::corrupt(format!("'{}' is not a struct", node.field.name())));
+        return Err(FileError::corrupt(format!(
+            "'{}' is not a struct",
+            node.field.name()
+        )));
     };
     let columns = children
         .iter()
         .map(|child| array_of(child, depth + 1, leaves, len))
         .collect::<Result<_>>()?;
-    Ok(Arc::new(StructArray::try_new(fields.clone(), columns, nulls)?))
+    Ok(Arc::new(StructArray::try_new(
+        fields.clone(),
+        columns,
+        nulls,
+    )?))
 }
 
 fn list_array(data_type: &DataType, layer: LayerValues, values: ArrayRef) -> Result<ArrayRef> {
@@ -82,12 +101,22 @@ fn list_array(data_type: &DataType, layer: LayerValues, values: ArrayRef) -> Res
     Ok(match data_type {
         DataType::List(item) => {
             let offsets = small_offsets(&layer.ends)?;
-            Arc::new(ListArray::try_new(FieldRef::clone(item), offsets, values, nulls)?)
+            Arc::new(ListArray::try_new(
+                FieldRef::clone(item),
+                offsets,
+                values,
+                nulls,
+            )?)
         }
         DataType::LargeList(item) => {
             let offsets: ScalarBuffer<i64> = [0].into_iter().chain(layer.ends).collect();
             let offsets = OffsetBuffer::new(offsets);
-            Arc::new(LargeListArray::try_new(FieldRef::clone(item), offsets, values, nulls)?)
+            Arc::new(LargeListArray::try_new(
+                FieldRef::clone(item),
+                offsets,
+                values,
+                nulls,
+            )?)
         }
         DataType::Map(entries, sorted) => {
             let offsets = small_offsets(&layer.ends)?;
@@ -108,7 +137,9 @@ fn small_offsets(ends: &[i64]) -> Result<OffsetBuffer<i32>> {
             "the lists of one batch hold more than 2^31 items: read fewer rows at a time",
         ));
     }
-    let ends = ends.iter().map(|&end| i32::try_from(end).unwrap_or(i32::MAX));
+    let ends = ends
+        .iter()
+        .map(|&end| i32::try_from(end).unwrap_or(i32::MAX));
     Ok(OffsetBuffer::new([0].into_iter().chain(ends).collect()))
 }
 
@@ -120,11 +151,20 @@ fn take_layer(
     leaves: &mut [Option<ColumnBuilder>],
 ) -> Result<LayerValues> {
     let first = node.first_leaf().ok_or_else(missing)?;
-    let builder = leaves.get_mut(first).and_then(Option::as_mut).ok_or_else(missing)?;
-    let layer = builder.layers.get_mut(depth).map(std::mem::take).ok_or_else(missing)?;
+    let builder = leaves
+        .get_mut(first)
+        .and_then(Option::as_mut)
+        .ok_or_else(missing)?;
+    let layer = builder
+        .layers
+        .get_mut(depth)
+        .map(std::mem::take)
+        .ok_or_else(missing)?;
     for other in leaves_below(node).into_iter().skip(1) {
         let other = leaves.get(other).and_then(Option::as_ref);
-        let other = other.and_then(|builder| builder.layers.get(depth)).ok_or_else(missing)?;
+        let other = other
+            .and_then(|builder| builder.layers.get(depth))
+            .ok_or_else(missing)?;
         if other.ends != layer.ends || other.validity != layer.validity {
             return Err(FileError::corrupt(format!(
                 "the columns of '{}' disagree about its structure",
@@ -146,7 +186,9 @@ fn leaves_below(node: &Node) -> Vec<usize> {
 
 fn check_len(len: usize, expected: usize) -> Result<()> {
     if len != expected {
-        return Err(FileError::corrupt(format!("{len} values where {expected} belong")));
+        return Err(FileError::corrupt(format!(
+            "{len} values where {expected} belong"
+        )));
     }
     Ok(())
 }

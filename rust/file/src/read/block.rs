@@ -33,7 +33,10 @@ pub(crate) fn decode_levels(
             out.resize(start + count, 0);
             bitpack::decode_inline::<u16>(bytes, &mut out[start..])?;
         }
-        Encoding::OutOfLineBitpacking { bits: 16, packed_bits } => {
+        Encoding::OutOfLineBitpacking {
+            bits: 16,
+            packed_bits,
+        } => {
             out.resize(start + count, 0);
             bitpack::decode_out_of_line::<u16>((*packed_bits).into(), bytes, &mut out[start..])?;
         }
@@ -42,12 +45,19 @@ pub(crate) fn decode_levels(
             out.resize(start + count, 0);
             rle::decode::<u16>(values, lengths, &mut out[start..])?;
         }
-        Encoding::General { compression, values } => {
+        Encoding::General {
+            compression,
+            values,
+        } => {
             let mut plain = Vec::new();
             general::decompress(scheme_of(*compression), bytes, MAX_BYTES, &mut plain)?;
             decode_levels(values, &plain, count, out)?;
         }
-        _ => return Err(FileError::unsupported("levels coded in a way that is not known")),
+        _ => {
+            return Err(FileError::unsupported(
+                "levels coded in a way that is not known",
+            ));
+        }
     }
     Ok(())
 }
@@ -59,9 +69,15 @@ pub(crate) fn decode_values(
     bytes: &[u8],
     count: u64,
 ) -> Result<Values> {
-    let count = usize::try_from(count).ok().filter(|&count| count <= MAX_VALUES);
+    let count = usize::try_from(count)
+        .ok()
+        .filter(|&count| count <= MAX_VALUES);
     let count = count.ok_or_else(|| FileError::corrupt("a dictionary of too many items"))?;
-    if let Encoding::General { compression, values } = encoding {
+    if let Encoding::General {
+        compression,
+        values,
+    } = encoding
+    {
         let mut plain = Vec::new();
         general::decompress(scheme_of(*compression), bytes, MAX_BYTES, &mut plain)?;
         let count = u64::try_from(count).unwrap_or(u64::MAX);
@@ -70,7 +86,9 @@ pub(crate) fn decode_values(
     match shape {
         Shape::Variable { large } => decode_variable(encoding, *large, bytes, count),
         Shape::Fixed(width) => decode_fixed(encoding, *width, bytes, count),
-        _ => Err(FileError::unsupported("a dictionary of values of this type")),
+        _ => Err(FileError::unsupported(
+            "a dictionary of values of this type",
+        )),
     }
 }
 
@@ -79,7 +97,9 @@ fn decode_fixed(encoding: &Encoding, width: usize, bytes: &[u8], count: usize) -
     let mut out = Fixed::new(width, 0);
     match encoding {
         Encoding::Flat { bits: stored } if *stored == bits => {
-            let size = count.checked_mul(width).ok_or_else(|| short("dictionary items"))?;
+            let size = count
+                .checked_mul(width)
+                .ok_or_else(|| short("dictionary items"))?;
             out.push_bytes(bytes.get(..size).ok_or_else(|| short("dictionary items"))?)?;
         }
         _ => {
@@ -90,7 +110,11 @@ fn decode_fixed(encoding: &Encoding, width: usize, bytes: &[u8], count: usize) -
                 2 => decode_lanes::<u16>(encoding, bytes, out.buffer_mut().typed_data_mut())?,
                 4 => decode_lanes::<u32>(encoding, bytes, out.buffer_mut().typed_data_mut())?,
                 8 => decode_lanes::<u64>(encoding, bytes, out.buffer_mut().typed_data_mut())?,
-                _ => return Err(FileError::unsupported("packed dictionary items of this width")),
+                _ => {
+                    return Err(FileError::unsupported(
+                        "packed dictionary items of this width",
+                    ));
+                }
             }
         }
     }
@@ -104,7 +128,11 @@ fn check_plausible(encoding: &Encoding, bytes: &[u8], count: usize) -> Result<()
         Encoding::OutOfLineBitpacking { packed_bits: 0, .. } => 1 << 24,
         _ => bytes.len().saturating_mul(8).max(1024),
     };
-    if count > most { Err(short("dictionary items")) } else { Ok(()) }
+    if count > most {
+        Err(short("dictionary items"))
+    } else {
+        Ok(())
+    }
 }
 
 fn decode_lanes<T: bitpack::Lane>(encoding: &Encoding, bytes: &[u8], out: &mut [T]) -> Result<()> {
@@ -112,21 +140,27 @@ fn decode_lanes<T: bitpack::Lane>(encoding: &Encoding, bytes: &[u8], out: &mut [
         Encoding::InlineBitpacking { bits } if u32::from(*bits) == T::BITS => {
             Ok(bitpack::decode_inline::<T>(bytes, out)?)
         }
-        Encoding::OutOfLineBitpacking { bits, packed_bits } if u32::from(*bits) == T::BITS => {
-            Ok(bitpack::decode_out_of_line::<T>((*packed_bits).into(), bytes, out)?)
-        }
+        Encoding::OutOfLineBitpacking { bits, packed_bits } if u32::from(*bits) == T::BITS => Ok(
+            bitpack::decode_out_of_line::<T>((*packed_bits).into(), bytes, out)?,
+        ),
         Encoding::Rle { .. } => {
             let (values, lengths) = split_runs(bytes)?;
             Ok(rle::decode::<T>(values, lengths, out)?)
         }
-        _ => Err(FileError::unsupported("dictionary items coded in a way that is not known")),
+        _ => Err(FileError::unsupported(
+            "dictionary items coded in a way that is not known",
+        )),
     }
 }
 
 fn decode_variable(encoding: &Encoding, large: bool, bytes: &[u8], count: usize) -> Result<Values> {
     match encoding {
         Encoding::Variable { offset_bits } if (*offset_bits == 64) == large => {}
-        _ => return Err(FileError::unsupported("dictionary items coded in a way that is not known")),
+        _ => {
+            return Err(FileError::unsupported(
+                "dictionary items coded in a way that is not known",
+            ));
+        }
     }
     let stored = Stored::from_block(bytes, count)?;
     let mut out = Variable::new(large, count);
@@ -136,9 +170,12 @@ fn decode_variable(encoding: &Encoding, large: bool, bytes: &[u8], count: usize)
 
 /// A buffer of `size of the values, values, lengths`.
 fn split_runs(bytes: &[u8]) -> Result<(&[u8], &[u8])> {
-    let (size, rest) = bytes.split_first_chunk::<8>().ok_or_else(|| short("runs"))?;
+    let (size, rest) = bytes
+        .split_first_chunk::<8>()
+        .ok_or_else(|| short("runs"))?;
     let size = usize::try_from(u64::from_le_bytes(*size)).ok();
-    size.and_then(|size| rest.split_at_checked(size)).ok_or_else(|| short("runs"))
+    size.and_then(|size| rest.split_at_checked(size))
+        .ok_or_else(|| short("runs"))
 }
 
 fn short(what: &str) -> FileError {
@@ -153,7 +190,10 @@ mod tests {
     fn levels_in_runs() {
         let bytes = [4, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 2, 3];
         let flat = |bits| Box::new(Encoding::Flat { bits });
-        let runs = Encoding::Rle { values: flat(16), run_lengths: flat(8) };
+        let runs = Encoding::Rle {
+            values: flat(16),
+            run_lengths: flat(8),
+        };
         let mut out = vec![9];
         decode_levels(&runs, &bytes, 5, &mut out).unwrap();
         assert_eq!(out, [9, 1, 1, 0, 0, 0]);

@@ -77,7 +77,10 @@ impl Coding {
     pub(crate) fn num_buffers(&self) -> u64 {
         match self {
             Self::Fixed(fixed) if fixed.kind == FixedKind::Rle => 2,
-            Self::List { has_validity, items } => u64::from(*has_validity) + items.num_buffers(),
+            Self::List {
+                has_validity,
+                items,
+            } => u64::from(*has_validity) + items.num_buffers(),
             _ => 1,
         }
     }
@@ -113,7 +116,10 @@ pub(crate) fn scheme_of(compression: Compression) -> Scheme {
 fn bits(encoding: &Encoding) -> Result<Coding> {
     match encoding {
         Encoding::Flat { bits: 1 } => Ok(Coding::Bits(None)),
-        Encoding::General { compression, values } => match values.as_ref() {
+        Encoding::General {
+            compression,
+            values,
+        } => match values.as_ref() {
             Encoding::Flat { bits: 1 } => Ok(Coding::Bits(Some(scheme_of(*compression)))),
             _ => Err(mismatch(encoding)),
         },
@@ -131,22 +137,27 @@ pub(crate) fn fixed(encoding: &Encoding, width: usize) -> Result<FixedCoding> {
         Encoding::InlineBitpacking { bits } if is_lane && u64::from(*bits) == whole => {
             FixedKind::InlineBitpacking
         }
-        Encoding::Rle { values, run_lengths }
-            if is_lane && is_flat(values, whole) && is_flat(run_lengths, 8) =>
-        {
-            FixedKind::Rle
-        }
+        Encoding::Rle {
+            values,
+            run_lengths,
+        } if is_lane && is_flat(values, whole) && is_flat(run_lengths, 8) => FixedKind::Rle,
         Encoding::ByteStreamSplit { values }
             if matches!(width, 4 | 8) && is_flat(values, whole) =>
         {
             FixedKind::ByteStreamSplit
         }
-        Encoding::General { compression, values } => {
+        Encoding::General {
+            compression,
+            values,
+        } => {
             let inner = fixed(values, width)?;
             if inner.around.is_some() {
                 return Err(FileError::unsupported("compression around compression"));
             }
-            return Ok(FixedCoding { around: Some(scheme_of(*compression)), ..inner });
+            return Ok(FixedCoding {
+                around: Some(scheme_of(*compression)),
+                ..inner
+            });
         }
         _ => return Err(mismatch(encoding)),
     };
@@ -156,10 +167,21 @@ pub(crate) fn fixed(encoding: &Encoding, width: usize) -> Result<FixedCoding> {
 fn variable(encoding: &Encoding, large: bool) -> Result<VariableCoding> {
     match encoding {
         Encoding::Variable { offset_bits } if (*offset_bits == 64) == large => {
-            let offset_width = if large { OffsetWidth::W64 } else { OffsetWidth::W32 };
-            Ok(VariableCoding { around: None, offset_width, symbols: None })
+            let offset_width = if large {
+                OffsetWidth::W64
+            } else {
+                OffsetWidth::W32
+            };
+            Ok(VariableCoding {
+                around: None,
+                offset_width,
+                symbols: None,
+            })
         }
-        Encoding::Fsst { symbol_table, values } => {
+        Encoding::Fsst {
+            symbol_table,
+            values,
+        } => {
             let inner = variable(values, large)?;
             if inner.symbols.is_some() || inner.around.is_some() {
                 return Err(mismatch(encoding));
@@ -168,19 +190,30 @@ fn variable(encoding: &Encoding, large: bool) -> Result<VariableCoding> {
             let symbols = table.is_compressed().then(|| Arc::new(table));
             Ok(VariableCoding { symbols, ..inner })
         }
-        Encoding::General { compression, values } => {
+        Encoding::General {
+            compression,
+            values,
+        } => {
             let inner = variable(values, large)?;
             if inner.around.is_some() {
                 return Err(FileError::unsupported("compression around compression"));
             }
-            Ok(VariableCoding { around: Some(scheme_of(*compression)), ..inner })
+            Ok(VariableCoding {
+                around: Some(scheme_of(*compression)),
+                ..inner
+            })
         }
         _ => Err(mismatch(encoding)),
     }
 }
 
 fn list(encoding: &Encoding, expected: usize, items: &Shape) -> Result<Coding> {
-    let Encoding::FixedSizeList { dimension, has_validity, values } = encoding else {
+    let Encoding::FixedSizeList {
+        dimension,
+        has_validity,
+        values,
+    } = encoding
+    else {
         return Err(mismatch(encoding));
     };
     if usize::try_from(*dimension) != Ok(expected) {
@@ -193,7 +226,10 @@ fn list(encoding: &Encoding, expected: usize, items: &Shape) -> Result<Coding> {
         Encoding::Flat { .. } | Encoding::FixedSizeList { .. } => Coding::of(values, items)?,
         other => return Err(mismatch(other)),
     };
-    Ok(Coding::List { has_validity: *has_validity, items: Box::new(items) })
+    Ok(Coding::List {
+        has_validity: *has_validity,
+        items: Box::new(items),
+    })
 }
 
 fn packed(encoding: &Encoding, fields: &[Shape]) -> Result<Coding> {
@@ -206,11 +242,15 @@ fn packed(encoding: &Encoding, fields: &[Shape]) -> Result<Coding> {
     });
     let expected: Option<Vec<u64>> = expected.collect();
     let Some(expected) = expected else {
-        return Err(FileError::unsupported("a packed struct with fields that are not whole bytes"));
+        return Err(FileError::unsupported(
+            "a packed struct with fields that are not whole bytes",
+        ));
     };
     let total = expected.iter().sum();
     if *field_bits != expected || values.as_ref() != &(Encoding::Flat { bits: total }) {
-        return Err(FileError::corrupt("a packed struct whose widths are not the schema's"));
+        return Err(FileError::corrupt(
+            "a packed struct whose widths are not the schema's",
+        ));
     }
     Ok(Coding::Packed)
 }
@@ -233,7 +273,10 @@ fn name(encoding: &Encoding) -> String {
         Encoding::Fsst { values, .. } => format!("fsst({})", name(values)),
         Encoding::Rle { values, .. } => format!("rle({})", name(values)),
         Encoding::ByteStreamSplit { values } => format!("byte stream split({})", name(values)),
-        Encoding::General { compression: Compression::Lz4, values } => {
+        Encoding::General {
+            compression: Compression::Lz4,
+            values,
+        } => {
             format!("lz4({})", name(values))
         }
         Encoding::General { values, .. } => format!("zstd({})", name(values)),

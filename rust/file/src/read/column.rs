@@ -67,7 +67,12 @@ impl Column {
         }
         starts.push(row);
         let pages = metadata.pages.into_iter();
-        let pages = pages.map(|metadata| Page { metadata, ready: Mutex::new(None) }).collect();
+        let pages = pages
+            .map(|metadata| Page {
+                metadata,
+                ready: Mutex::new(None),
+            })
+            .collect();
         Ok(Self { pages, starts })
     }
 
@@ -111,12 +116,18 @@ impl Page {
     /// The page prepared for values of `shape`, if it is cached.
     pub(crate) fn cached(&self, shape: &Shape) -> Option<Arc<PageReader>> {
         let ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
-        ready.as_ref().filter(|ready| ready.shape == *shape).map(|ready| Arc::clone(&ready.page))
+        ready
+            .as_ref()
+            .filter(|ready| ready.shape == *shape)
+            .map(|ready| Arc::clone(&ready.page))
     }
 
     /// Caches the prepared page.
     pub(crate) fn cache(&self, shape: &Shape, page: &Arc<PageReader>) {
-        let ready = Ready { shape: shape.clone(), page: Arc::clone(page) };
+        let ready = Ready {
+            shape: shape.clone(),
+            page: Arc::clone(page),
+        };
         *self.ready.lock().unwrap_or_else(PoisonError::into_inner) = Some(ready);
     }
 
@@ -157,7 +168,9 @@ impl Page {
             PageLayout::Blob(_) => return Err(FileError::unsupported("reading blob columns")),
         };
         if !fits {
-            return Err(FileError::corrupt("a page whose layers are not the schema's"));
+            return Err(FileError::corrupt(
+                "a page whose layers are not the schema's",
+            ));
         }
         Ok(page)
     }
@@ -199,7 +212,9 @@ impl PageReader {
             (Self::MiniBlock(page), PagePlan::MiniBlock(plan)) => {
                 page.decode(plan, bytes, out, scratch)
             }
-            (Self::FullZip(page), PagePlan::FullZip(plan)) => page.decode(plan, bytes, out, scratch),
+            (Self::FullZip(page), PagePlan::FullZip(plan)) => {
+                page.decode(plan, bytes, out, scratch)
+            }
             (Self::Constant(page), PagePlan::Constant(rows)) => page.decode(rows, out),
             _ => Err(FileError::corrupt("a plan for another page")),
         }

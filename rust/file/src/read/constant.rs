@@ -7,8 +7,8 @@ use bytes::Bytes;
 use super::block;
 use super::builder::ColumnBuilder;
 use super::shape::Shape;
-use super::values::{Fixed, Values, Variable};
 use super::validity::Bitmap;
+use super::values::{Fixed, Values, Variable};
 use crate::container::metadata::PageMetadata;
 use crate::encoding::Encoding;
 use crate::layout::{Constant, Layer};
@@ -60,8 +60,16 @@ impl ConstantPage {
         };
         let (mut repetition, mut definition) = (Vec::new(), Vec::new());
         if let Some((repetition_bytes, definition_bytes)) = levels {
-            decode(layout.repetition.as_ref(), repetition_bytes, &mut repetition)?;
-            decode(layout.definition.as_ref(), definition_bytes, &mut definition)?;
+            decode(
+                layout.repetition.as_ref(),
+                repetition_bytes,
+                &mut repetition,
+            )?;
+            decode(
+                layout.definition.as_ref(),
+                definition_bytes,
+                &mut definition,
+            )?;
         }
         let nesting = Nesting::new(&layout.layers);
         let is_unknown = value.is_none() && definition.is_empty() && *shape != Shape::Empty;
@@ -69,10 +77,19 @@ impl ConstantPage {
             && is_unknown
             && layout.layers.first() == Some(&Layer::NullableItem);
         if is_unknown && !is_null && page.rows > 0 {
-            return Err(FileError::corrupt("a constant page without a value, and without nulls"));
+            return Err(FileError::corrupt(
+                "a constant page without a value, and without nulls",
+            ));
         }
         let row_starts = row_starts(&nesting, &repetition);
-        let ready = Self { nesting, value, repetition, definition, row_starts, is_null };
+        let ready = Self {
+            nesting,
+            value,
+            repetition,
+            definition,
+            row_starts,
+            is_null,
+        };
         ready.check(page.rows)?;
         Ok(ready)
     }
@@ -100,7 +117,10 @@ impl ConstantPage {
             let is_visible = |level: u16| level <= self.nesting.max_visible;
             let slots = match levels.definition {
                 [] => entries.len(),
-                definition => definition.iter().filter(|&&level| is_visible(level)).count(),
+                definition => definition
+                    .iter()
+                    .filter(|&&level| is_visible(level))
+                    .count(),
             };
             match &self.value {
                 Some(value) => out.values.push_repeated(value, slots)?,
@@ -179,7 +199,10 @@ fn row_starts(nesting: &Nesting, repetition: &[u16]) -> Vec<usize> {
     }
     let levels = repetition.iter().enumerate();
     let starts = levels.filter(|&(_, &level)| level == nesting.max_repetition);
-    starts.map(|(entry, _)| entry).chain([repetition.len()]).collect()
+    starts
+        .map(|(entry, _)| entry)
+        .chain([repetition.len()])
+        .collect()
 }
 
 fn inline_value(bytes: &[u8], shape: &Shape) -> Result<Values> {
@@ -190,7 +213,9 @@ fn inline_value(bytes: &[u8], shape: &Shape) -> Result<Values> {
             Ok(Values::Bits(bits))
         }
         (Shape::Fixed(width), _) if bytes.len() == *width => fixed_value(bytes),
-        _ => Err(FileError::corrupt("a constant value of another size than the column's")),
+        _ => Err(FileError::corrupt(
+            "a constant value of another size than the column's",
+        )),
     }
 }
 

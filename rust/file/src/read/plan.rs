@@ -58,7 +58,11 @@ impl ReadPlan {
         let mut wanted = Vec::new();
         for (leaf, column) in projection.leaves.iter().zip(columns) {
             let split = column.split(rows.ranges());
-            wanted.extend(split.iter().map(|(number, _)| (leaf.as_ref(), column, *number)));
+            wanted.extend(
+                split
+                    .iter()
+                    .map(|(number, _)| (leaf.as_ref(), column, *number)),
+            );
             parts.push(split);
         }
         let mut pages = reader.pages(&wanted)?.into_iter();
@@ -88,9 +92,17 @@ impl ReadPlan {
             let first = self.byte_ranges.len();
             let plan = page.plan(rows, &mut self.byte_ranges);
             let plan = plan.map_err(|error| error.in_page(number))?;
-            tasks.push(PageTask { number, page, plan, reads: first..self.byte_ranges.len() });
+            tasks.push(PageTask {
+                number,
+                page,
+                plan,
+                reads: first..self.byte_ranges.len(),
+            });
         }
-        self.columns.push(ColumnPlan { leaf: Arc::clone(leaf), pages: tasks });
+        self.columns.push(ColumnPlan {
+            leaf: Arc::clone(leaf),
+            pages: tasks,
+        });
         Ok(())
     }
 
@@ -106,7 +118,8 @@ impl ReadPlan {
     /// not those of the byte ranges or make a batch too large for memory.
     pub fn decode(self, bytes: Vec<Bytes>) -> Result<RecordBatch> {
         let location = self.location.clone();
-        self.decode_batch(bytes).map_err(|error| error.in_file(&location))
+        self.decode_batch(bytes)
+            .map_err(|error| error.in_file(&location))
     }
 
     fn decode_batch(self, bytes: Vec<Bytes>) -> Result<RecordBatch> {
@@ -142,7 +155,9 @@ impl ReadPlan {
                 .zip(&self.byte_ranges)
                 .all(|(bytes, range)| size(bytes) == range.end - range.start);
         if !is_right {
-            return Err(FileError::invalid_input("the bytes are not those of the byte ranges"));
+            return Err(FileError::invalid_input(
+                "the bytes are not those of the byte ranges",
+            ));
         }
         Ok(())
     }

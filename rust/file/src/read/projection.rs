@@ -57,7 +57,11 @@ impl Projection {
     /// # Errors
     /// `Schema` or `Unsupported` when a field's type cannot be read.
     pub fn new(fields: Vec<Field>, column_of: impl Fn(i32) -> Option<u32>) -> Result<Self> {
-        let mut builder = Builder { column_of, leaves: Vec::new(), path: Path::default() };
+        let mut builder = Builder {
+            column_of,
+            leaves: Vec::new(),
+            path: Path::default(),
+        };
         let mut roots = Vec::with_capacity(fields.len());
         for field in &fields {
             let arrow = field.to_arrow()?;
@@ -65,7 +69,11 @@ impl Projection {
         }
         let output: Vec<_> = roots.iter().map(|node| Arc::clone(&node.field)).collect();
         let schema = Arc::new(ArrowSchema::new(output));
-        Ok(Self { schema, roots, leaves: builder.leaves })
+        Ok(Self {
+            schema,
+            roots,
+            leaves: builder.leaves,
+        })
     }
 
     /// Reads every field of a file's own schema, its columns in the schema's order.
@@ -105,7 +113,10 @@ impl<F: Fn(i32) -> Option<u32>> Builder<F> {
         self.path.names.push(field.name.clone());
         let kind = self.kind(field, &arrow);
         self.path.names.pop();
-        Ok(Node { kind: kind?, field: arrow })
+        Ok(Node {
+            kind: kind?,
+            field: arrow,
+        })
     }
 
     fn kind(&mut self, field: &Field, arrow: &ArrowField) -> Result<NodeKind> {
@@ -118,7 +129,10 @@ impl<F: Fn(i32) -> Option<u32>> Builder<F> {
             }
             DataType::List(item) | DataType::LargeList(item) | DataType::Map(item, _) => {
                 let Some(child) = field.children.first() else {
-                    return Err(FileError::schema(format!("list '{}' has no item", field.name)));
+                    return Err(FileError::schema(format!(
+                        "list '{}' has no item",
+                        field.name
+                    )));
                 };
                 self.path.layers.push(true);
                 let item = self.node(child, Arc::clone(item));
@@ -131,10 +145,15 @@ impl<F: Fn(i32) -> Option<u32>> Builder<F> {
 
     fn children(&mut self, field: &Field, arrow: &[FieldRef]) -> Result<Vec<Node>> {
         if field.children.len() != arrow.len() {
-            return Err(FileError::schema(format!("struct '{}' misses children", field.name)));
+            return Err(FileError::schema(format!(
+                "struct '{}' misses children",
+                field.name
+            )));
         }
         let pairs = field.children.iter().zip(arrow);
-        pairs.map(|(child, arrow)| self.node(child, Arc::clone(arrow))).collect()
+        pairs
+            .map(|(child, arrow)| self.node(child, Arc::clone(arrow)))
+            .collect()
     }
 
     fn leaf(&mut self, field: &Field, data_type: &DataType) -> Result<NodeKind> {
@@ -147,7 +166,12 @@ impl<F: Fn(i32) -> Option<u32>> Builder<F> {
             .map_err(|_| FileError::corrupt(format!("column {column} does not exist")))?;
         let mut layers = self.path.layers.clone();
         layers.push(false);
-        self.leaves.push(Arc::new(Leaf { column, name, shape, layers }));
+        self.leaves.push(Arc::new(Leaf {
+            column,
+            name,
+            shape,
+            layers,
+        }));
         Ok(NodeKind::Leaf(self.leaves.len() - 1))
     }
 }

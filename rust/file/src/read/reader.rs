@@ -167,10 +167,14 @@ impl FileReader {
     /// The columns that some leaves need, with their pages.
     pub(super) fn columns(&self, leaves: &[Arc<Leaf>]) -> Result<Vec<&Column>> {
         if self.footer.version == FileVersion::V2_0 && !leaves.is_empty() {
-            return Err(FileError::unsupported("reading columns of file version 2.0"));
+            return Err(FileError::unsupported(
+                "reading columns of file version 2.0",
+            ));
         }
         let missing = |leaf: &&Arc<Leaf>| {
-            self.columns.get(leaf.column).is_some_and(|column| column.get().is_none())
+            self.columns
+                .get(leaf.column)
+                .is_some_and(|column| column.get().is_none())
         };
         let missing: Vec<&Arc<Leaf>> = leaves.iter().filter(missing).collect();
         if !missing.is_empty() {
@@ -180,14 +184,18 @@ impl FileReader {
     }
 
     fn column(&self, leaf: &Leaf) -> Result<&Column> {
-        let column = self.columns.get(leaf.column).and_then(OnceLock::get).ok_or_else(|| {
-            FileError::corrupt(format!(
-                "column {} of {} does not exist",
-                leaf.column,
-                self.columns.len()
-            ))
-            .in_column(&leaf.name)
-        })?;
+        let column = self
+            .columns
+            .get(leaf.column)
+            .and_then(OnceLock::get)
+            .ok_or_else(|| {
+                FileError::corrupt(format!(
+                    "column {} of {} does not exist",
+                    leaf.column,
+                    self.columns.len()
+                ))
+                .in_column(&leaf.name)
+            })?;
         if column.num_rows() != self.num_rows {
             return Err(FileError::corrupt(format!(
                 "{} rows in a file of {}",
@@ -201,18 +209,26 @@ impl FileReader {
 
     fn load_columns(&self, leaves: &[&Arc<Leaf>]) -> Result<()> {
         let (start, _) = self.tail;
-        let ranges = leaves.iter().filter_map(|leaf| self.column_metadata.get(leaf.column));
-        let remote: Vec<Range<u64>> = ranges.filter(|range| range.start < start).cloned().collect();
+        let ranges = leaves
+            .iter()
+            .filter_map(|leaf| self.column_metadata.get(leaf.column));
+        let remote: Vec<Range<u64>> = ranges
+            .filter(|range| range.start < start)
+            .cloned()
+            .collect();
         let mut fetched = self.source.read_ranges(&remote)?.into_iter();
         for leaf in leaves {
-            let (Some(range), Some(slot)) =
-                (self.column_metadata.get(leaf.column), self.columns.get(leaf.column))
-            else {
+            let (Some(range), Some(slot)) = (
+                self.column_metadata.get(leaf.column),
+                self.columns.get(leaf.column),
+            ) else {
                 continue;
             };
             let bytes = match slice_of(&self.tail, range) {
                 Some(bytes) => bytes,
-                None => fetched.next().ok_or_else(|| FileError::corrupt("too few bytes"))?,
+                None => fetched
+                    .next()
+                    .ok_or_else(|| FileError::corrupt("too few bytes"))?,
             };
             let metadata = ColumnMetadata::parse(&bytes, self.size)
                 .and_then(Column::new)
@@ -239,8 +255,11 @@ impl FileReader {
             ranges.extend(needs);
             pages.push((cached, first..ranges.len()));
         }
-        let bytes =
-            if ranges.is_empty() { Vec::new() } else { self.source.read_ranges(&ranges)? };
+        let bytes = if ranges.is_empty() {
+            Vec::new()
+        } else {
+            self.source.read_ranges(&ranges)?
+        };
         pages
             .into_iter()
             .zip(wanted)

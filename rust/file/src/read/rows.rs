@@ -26,7 +26,10 @@ impl RowRanges {
         if range.is_empty() {
             return Self::default();
         }
-        Self { len: range.end - range.start, ranges: vec![range] }
+        Self {
+            len: range.end - range.start,
+            ranges: vec![range],
+        }
     }
 
     /// The rows of several ranges. Neighbours that touch become one.

@@ -35,7 +35,9 @@ impl Shape {
     /// The shape of a column's values.
     pub(crate) fn of(data_type: &DataType) -> Result<Self> {
         let unsupported = || {
-            Err(FileError::unsupported(format!("columns of type {data_type} are not supported")))
+            Err(FileError::unsupported(format!(
+                "columns of type {data_type} are not supported"
+            )))
         };
         Ok(match data_type {
             DataType::Null => Self::Null,

@@ -120,7 +120,11 @@ impl Bitmap {
 
 /// A word whose low `count` bits are ones.
 fn low_bits(count: usize) -> u64 {
-    if count >= WORD_BITS { u64::MAX } else { (1 << count) - 1 }
+    if count >= WORD_BITS {
+        u64::MAX
+    } else {
+        (1 << count) - 1
+    }
 }
 
 /// The 64 bits of `bits` from bit `at` on; bits past the end are zero.
@@ -140,7 +144,11 @@ fn word_at(bits: &[u8], at: usize) -> u64 {
 }
 
 fn shifted(low: u64, high: u8, shift: usize) -> u64 {
-    if shift == 0 { low } else { (low >> shift) | (u64::from(high) << (WORD_BITS - shift)) }
+    if shift == 0 {
+        low
+    } else {
+        (low >> shift) | (u64::from(high) << (WORD_BITS - shift))
+    }
 }
 
 #[cfg(test)]

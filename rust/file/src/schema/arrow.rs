@@ -29,13 +29,23 @@ impl Schema {
         for field in schema.fields() {
             check_name(field.name())?;
             if !names.insert(field.name()) {
-                return Err(FileError::schema(format!("two columns named '{}'", field.name())));
+                return Err(FileError::schema(format!(
+                    "two columns named '{}'",
+                    field.name()
+                )));
             }
         }
         let mut next_id = 0;
         let mut from = |field: &FieldRef| from_arrow(field, field.name(), &mut next_id, 0);
-        let fields = schema.fields().iter().map(&mut from).collect::<Result<_>>()?;
-        Ok(Self { fields, metadata: ordered(schema.metadata()) })
+        let fields = schema
+            .fields()
+            .iter()
+            .map(&mut from)
+            .collect::<Result<_>>()?;
+        Ok(Self {
+            fields,
+            metadata: ordered(schema.metadata()),
+        })
     }
 
     /// The schema as Arrow sees it.
@@ -44,8 +54,15 @@ impl Schema {
     ///
     /// When the children of a field do not fit its type.
     pub fn to_arrow(&self) -> Result<ArrowSchema> {
-        let fields = self.fields.iter().map(Field::to_arrow).collect::<Result<Fields>>()?;
-        Ok(ArrowSchema::new_with_metadata(fields, hashed(&self.metadata)))
+        let fields = self
+            .fields
+            .iter()
+            .map(Field::to_arrow)
+            .collect::<Result<Fields>>()?;
+        Ok(ArrowSchema::new_with_metadata(
+            fields,
+            hashed(&self.metadata),
+        ))
     }
 }
 
@@ -70,7 +87,10 @@ impl Field {
             LogicalType::Leaf(data_type) => data_type.clone(),
             LogicalType::Json => DataType::LargeBinary,
             LogicalType::Struct => DataType::Struct(
-                self.children.iter().map(Self::to_arrow).collect::<Result<Fields>>()?,
+                self.children
+                    .iter()
+                    .map(Self::to_arrow)
+                    .collect::<Result<Fields>>()?,
             ),
             LogicalType::List { .. } => DataType::List(self.only_child()?),
             LogicalType::LargeList { .. } => DataType::LargeList(self.only_child()?),
@@ -125,11 +145,20 @@ fn from_arrow(field: &ArrowField, path: &str, next_id: &mut i32, depth: usize) -
         return Err(refuse(format!("nested more than {MAX_DEPTH} levels deep")));
     }
     let id = *next_id;
-    *next_id = id.checked_add(1).ok_or_else(|| refuse("too many fields".to_owned()))?;
+    *next_id = id
+        .checked_add(1)
+        .ok_or_else(|| refuse("too many fields".to_owned()))?;
     let logical_type = LogicalType::from_arrow(field.data_type()).map_err(refuse)?;
     let children = children_of(field.data_type())
         .into_iter()
-        .map(|child| from_arrow(child, &format!("{path}.{}", child.name()), next_id, depth + 1))
+        .map(|child| {
+            from_arrow(
+                child,
+                &format!("{path}.{}", child.name()),
+                next_id,
+                depth + 1,
+            )
+        })
         .collect::<Result<_>>()?;
     Ok(Field {
         id,
@@ -154,9 +183,15 @@ fn children_of(data_type: &DataType) -> Vec<&FieldRef> {
 }
 
 fn ordered(metadata: &HashMap<String, String>) -> BTreeMap<String, String> {
-    metadata.iter().map(|(key, value)| (key.clone(), value.clone())).collect()
+    metadata
+        .iter()
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect()
 }
 
 fn hashed(metadata: &BTreeMap<String, String>) -> HashMap<String, String> {
-    metadata.iter().map(|(key, value)| (key.clone(), value.clone())).collect()
+    metadata
+        .iter()
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect()
 }

@@ -47,8 +47,12 @@ impl LogicalType {
         let of_struct = |item: &DataType| matches!(item, DataType::Struct(_));
         Ok(match data_type {
             DataType::Struct(_) => Self::Struct,
-            DataType::List(item) => Self::List { of_struct: of_struct(item.data_type()) },
-            DataType::LargeList(item) => Self::LargeList { of_struct: of_struct(item.data_type()) },
+            DataType::List(item) => Self::List {
+                of_struct: of_struct(item.data_type()),
+            },
+            DataType::LargeList(item) => Self::LargeList {
+                of_struct: of_struct(item.data_type()),
+            },
             DataType::Map(_, false) => Self::Map,
             DataType::Map(_, true) => return Err("a map with sorted keys cannot be stored".into()),
             DataType::FixedSizeList(item, size) if of_struct(item.data_type()) => {
@@ -103,7 +107,10 @@ impl FromStr for LogicalType {
 }
 
 fn struct_list_size(name: &str) -> Option<i32> {
-    name.strip_prefix("fixed_size_list:struct:")?.parse().ok().filter(|size| *size >= 0)
+    name.strip_prefix("fixed_size_list:struct:")?
+        .parse()
+        .ok()
+        .filter(|size| *size >= 0)
 }
 
 const SIMPLE: &[(&str, DataType)] = &[
@@ -151,30 +158,34 @@ fn leaf_name(data_type: &DataType) -> std::result::Result<String, String> {
     match data_type {
         DataType::Decimal128(precision, scale) => Ok(format!("decimal:128:{precision}:{scale}")),
         DataType::Decimal256(precision, scale) => Ok(format!("decimal:256:{precision}:{scale}")),
-        DataType::Timestamp(unit, zone) => {
-            Ok(format!("timestamp:{}:{}", unit_name(*unit), zone.as_deref().unwrap_or("-")))
-        }
+        DataType::Timestamp(unit, zone) => Ok(format!(
+            "timestamp:{}:{}",
+            unit_name(*unit),
+            zone.as_deref().unwrap_or("-")
+        )),
         DataType::FixedSizeBinary(width) => Ok(format!("fixed_size_binary:{width}")),
         DataType::FixedSizeList(item, size) => fixed_list_name(item.data_type(), *size),
         DataType::Dictionary(key, value) => {
             let (key, value) = (leaf_name(key)?, leaf_name(value)?);
             if value.contains(':') {
-                return Err(format!("a dictionary of {value} cannot be stored; cast it to {value}"));
+                return Err(format!(
+                    "a dictionary of {value} cannot be stored; cast it to {value}"
+                ));
             }
             Ok(format!("dict:{value}:{key}:false"))
         }
-        DataType::Decimal32(..) | DataType::Decimal64(..) => {
-            Err(format!("{data_type} cannot be stored; cast it to decimal128"))
-        }
-        DataType::Interval(IntervalUnit::MonthDayNano | _) => {
-            Err(format!("{data_type} cannot be stored; use a duration, or a struct of its parts"))
-        }
+        DataType::Decimal32(..) | DataType::Decimal64(..) => Err(format!(
+            "{data_type} cannot be stored; cast it to decimal128"
+        )),
+        DataType::Interval(IntervalUnit::MonthDayNano | _) => Err(format!(
+            "{data_type} cannot be stored; use a duration, or a struct of its parts"
+        )),
         DataType::ListView(_) | DataType::LargeListView(_) => {
             Err(format!("{data_type} cannot be stored; cast it to a list"))
         }
-        DataType::RunEndEncoded(..) => {
-            Err(format!("{data_type} cannot be stored; cast it to its value type"))
-        }
+        DataType::RunEndEncoded(..) => Err(format!(
+            "{data_type} cannot be stored; cast it to its value type"
+        )),
         other => Err(format!("{other} cannot be stored")),
     }
 }
@@ -192,7 +203,10 @@ fn fixed_list_name(item: &DataType, size: i32) -> std::result::Result<String, St
 }
 
 fn unit_name(unit: TimeUnit) -> &'static str {
-    UNITS.iter().find(|(_, u)| *u == unit).map_or("ns", |(name, _)| name)
+    UNITS
+        .iter()
+        .find(|(_, u)| *u == unit)
+        .map_or("ns", |(name, _)| name)
 }
 
 fn parse_leaf(name: &str, depth: usize) -> Result<DataType> {
@@ -208,8 +222,15 @@ fn parse_leaf(name: &str, depth: usize) -> Result<DataType> {
         "decimal" => parse_decimal(rest).ok_or_else(unknown),
         "timestamp" => {
             let (unit, zone) = rest.split_once(':').ok_or_else(unknown)?;
-            let unit = UNITS.iter().find(|(n, _)| *n == unit).ok_or_else(unknown)?.1;
-            Ok(DataType::Timestamp(unit, (zone != "-").then(|| zone.into())))
+            let unit = UNITS
+                .iter()
+                .find(|(n, _)| *n == unit)
+                .ok_or_else(unknown)?
+                .1;
+            Ok(DataType::Timestamp(
+                unit,
+                (zone != "-").then(|| zone.into()),
+            ))
         }
         "fixed_size_binary" => {
             let width = rest.parse().ok().filter(|width: &i32| *width >= 0);
@@ -217,7 +238,11 @@ fn parse_leaf(name: &str, depth: usize) -> Result<DataType> {
         }
         "fixed_size_list" => {
             let (item, size) = rest.rsplit_once(':').ok_or_else(unknown)?;
-            let size = size.parse().ok().filter(|size: &i32| *size >= 0).ok_or_else(unknown)?;
+            let size = size
+                .parse()
+                .ok()
+                .filter(|size: &i32| *size >= 0)
+                .ok_or_else(unknown)?;
             let item = match item {
                 "lance.bfloat16" => DataType::FixedSizeBinary(2),
                 _ => parse_leaf(item, depth + 1)?,
@@ -255,11 +280,25 @@ mod tests {
     #[test]
     fn every_stored_name_is_read_back_as_it_was() {
         for name in [
-            "int32", "halffloat", "date32:day", "timestamp:us:-", "timestamp:us:+05:30",
-            "decimal:128:10:2", "decimal:256:40:-3", "fixed_size_binary:16",
-            "fixed_size_list:float:4", "fixed_size_list:timestamp:us:+05:30:2",
-            "fixed_size_list:fixed_size_list:float:2:3", "fixed_size_list:struct:2",
-            "dict:string:int16:false", "list", "list.struct", "large_list", "map", "struct", "json",
+            "int32",
+            "halffloat",
+            "date32:day",
+            "timestamp:us:-",
+            "timestamp:us:+05:30",
+            "decimal:128:10:2",
+            "decimal:256:40:-3",
+            "fixed_size_binary:16",
+            "fixed_size_list:float:4",
+            "fixed_size_list:timestamp:us:+05:30:2",
+            "fixed_size_list:fixed_size_list:float:2:3",
+            "fixed_size_list:struct:2",
+            "dict:string:int16:false",
+            "list",
+            "list.struct",
+            "large_list",
+            "map",
+            "struct",
+            "json",
         ] {
             assert_eq!(name.parse::<LogicalType>().unwrap().to_string(), name);
         }
@@ -267,7 +306,13 @@ mod tests {
 
     #[test]
     fn an_unknown_name_is_refused() {
-        for name in ["", "int7", "decimal:128:99:0", "fixed_size_list:float:-1", "dict:string:string:false"] {
+        for name in [
+            "",
+            "int7",
+            "decimal:128:99:0",
+            "fixed_size_list:float:-1",
+            "dict:string:string:false",
+        ] {
             assert!(name.parse::<LogicalType>().is_err(), "{name}");
         }
     }

@@ -53,7 +53,9 @@ impl Schema {
         let mut names = path.split('.');
         let first = names.next()?;
         let top = self.fields.iter().find(|field| field.name == first)?;
-        names.try_fold(top, |field, name| field.children.iter().find(|child| child.name == name))
+        names.try_fold(top, |field, name| {
+            field.children.iter().find(|child| child.name == name)
+        })
     }
 
     /// The largest field id, or -1 without fields.
@@ -71,7 +73,9 @@ impl Schema {
     /// The fields that own a column, in the order of a file's columns.
     pub fn columns(&self, version: FileVersion) -> Vec<&Field> {
         let mut columns = Vec::new();
-        self.fields.iter().for_each(|field| field.collect_columns(version, &mut columns));
+        self.fields
+            .iter()
+            .for_each(|field| field.collect_columns(version, &mut columns));
         columns
     }
 
@@ -82,7 +86,9 @@ impl Schema {
     /// [`FileErrorKind::Schema`](crate::FileErrorKind::Schema), naming the field and the version
     /// that can hold it.
     pub fn check_version(&self, version: FileVersion) -> Result<()> {
-        self.fields.iter().try_for_each(|field| field.check_version(version, &field.name))
+        self.fields
+            .iter()
+            .try_for_each(|field| field.check_version(version, &field.name))
     }
 }
 
@@ -90,7 +96,9 @@ impl Field {
     /// Whether the field's values are interleaved in one column.
     pub fn is_packed(&self) -> bool {
         let is_true = |key: &str| {
-            self.metadata.get(key).is_some_and(|value| value.eq_ignore_ascii_case("true"))
+            self.metadata
+                .get(key)
+                .is_some_and(|value| value.eq_ignore_ascii_case("true"))
         };
         self.logical_type == LogicalType::Struct
             && (is_true("lance-encoding:packed") || is_true("packed"))
@@ -99,7 +107,10 @@ impl Field {
     /// Whether values are large objects, stored away from the pages.
     pub fn is_blob(&self) -> bool {
         self.metadata.contains_key("lance-encoding:blob")
-            || self.metadata.get("ARROW:extension:name").is_some_and(|n| n == "lance.blob.v2")
+            || self
+                .metadata
+                .get("ARROW:extension:name")
+                .is_some_and(|n| n == "lance.blob.v2")
     }
 
     /// Whether a file of 2.1 or newer has a column for this field itself, rather than for its
@@ -116,7 +127,10 @@ impl Field {
     }
 
     fn max_id(&self) -> i32 {
-        self.children.iter().map(Self::max_id).fold(self.id, i32::max)
+        self.children
+            .iter()
+            .map(Self::max_id)
+            .fold(self.id, i32::max)
     }
 
     fn collect<'a>(&'a self, all: &mut Vec<&'a Self>) {
@@ -129,7 +143,9 @@ impl Field {
             columns.push(self);
         }
         if !self.is_leaf() {
-            self.children.iter().for_each(|child| child.collect_columns(version, columns));
+            self.children
+                .iter()
+                .for_each(|child| child.collect_columns(version, columns));
         }
     }
 

@@ -51,7 +51,9 @@ impl Schema {
     /// The messages of the schema's fields, and its metadata.
     pub fn to_proto(&self) -> (Vec<proto::Field>, WireMetadata) {
         let mut fields = Vec::new();
-        self.fields.iter().for_each(|field| emit(field, -1, &mut fields));
+        self.fields
+            .iter()
+            .for_each(|field| emit(field, -1, &mut fields));
         (fields, byte_map(&self.metadata))
     }
 }
@@ -68,12 +70,17 @@ fn build(
     }
     let mut metadata = text_map(&field.metadata)?;
     if !field.extension_name.is_empty() {
-        metadata.entry(EXTENSION_NAME.to_owned()).or_insert_with(|| field.extension_name.clone());
+        metadata
+            .entry(EXTENSION_NAME.to_owned())
+            .or_insert_with(|| field.extension_name.clone());
     }
     let built = Field {
         id: field.id,
         name: field.name.clone(),
-        logical_type: field.logical_type.parse().map_err(|e: FileError| e.in_column(&field.name))?,
+        logical_type: field
+            .logical_type
+            .parse()
+            .map_err(|e: FileError| e.in_column(&field.name))?,
         nullable: field.nullable,
         metadata,
         children: children[at]
@@ -88,8 +95,10 @@ fn build(
 fn emit(field: &Field, parent_id: i32, out: &mut Vec<proto::Field>) {
     let (primary, primary_position) = key(&field.metadata, PRIMARY_KEY);
     let (clustering, clustering_position) = key(&field.metadata, CLUSTERING_KEY);
-    let is_dictionary =
-        matches!(&field.logical_type, LogicalType::Leaf(DataType::Dictionary(..)));
+    let is_dictionary = matches!(
+        &field.logical_type,
+        LogicalType::Leaf(DataType::Dictionary(..))
+    );
     out.push(proto::Field {
         r#type: 0,
         name: field.name.clone(),
@@ -99,14 +108,21 @@ fn emit(field: &Field, parent_id: i32, out: &mut Vec<proto::Field>) {
         nullable: field.nullable,
         encoding: encoding_hint(&field.logical_type).into(),
         dictionary: is_dictionary.then(proto::Dictionary::default),
-        extension_name: field.metadata.get(EXTENSION_NAME).cloned().unwrap_or_default(),
+        extension_name: field
+            .metadata
+            .get(EXTENSION_NAME)
+            .cloned()
+            .unwrap_or_default(),
         metadata: byte_map(&field.metadata),
         unenforced_primary_key: primary,
         unenforced_primary_key_position: primary_position,
         unenforced_clustering_key: clustering,
         unenforced_clustering_key_position: clustering_position,
     });
-    field.children.iter().for_each(|child| emit(child, field.id, out));
+    field
+        .children
+        .iter()
+        .for_each(|child| emit(child, field.id, out));
 }
 
 /// A key that the metadata declares: whether the field is part of it, and at which position.
@@ -137,13 +153,17 @@ fn text_map(map: &WireMetadata) -> Result<BTreeMap<String, String>> {
     map.iter()
         .map(|(key, value)| match std::str::from_utf8(value) {
             Ok(value) => Ok((key.clone(), value.to_owned())),
-            Err(_) => Err(FileError::corrupt(format!("the metadata '{key}' is not UTF-8"))),
+            Err(_) => Err(FileError::corrupt(format!(
+                "the metadata '{key}' is not UTF-8"
+            ))),
         })
         .collect()
 }
 
 fn byte_map(map: &BTreeMap<String, String>) -> WireMetadata {
-    map.iter().map(|(key, value)| (key.clone(), value.clone().into_bytes())).collect()
+    map.iter()
+        .map(|(key, value)| (key.clone(), value.clone().into_bytes()))
+        .collect()
 }
 
 #[cfg(test)]
@@ -165,7 +185,11 @@ mod tests {
         );
         Schema::from_arrow(&ArrowSchema::new(vec![
             ArrowField::new("id", DataType::Int64, false),
-            ArrowField::new("points", DataType::List(Arc::new(ArrowField::new("item", point, true))), true),
+            ArrowField::new(
+                "points",
+                DataType::List(Arc::new(ArrowField::new("item", point, true))),
+                true,
+            ),
             ArrowField::new("last", DataType::Boolean, true),
         ]))
         .unwrap()
@@ -173,10 +197,23 @@ mod tests {
 
     #[test]
     fn ids_are_given_to_parents_before_children() {
-        let ids: Vec<_> = nested().preorder().iter().map(|f| (f.id, f.name.clone())).collect();
+        let ids: Vec<_> = nested()
+            .preorder()
+            .iter()
+            .map(|f| (f.id, f.name.clone()))
+            .collect();
         let names = ["id", "points", "item", "x", "tags", "item", "last"];
-        assert_eq!(ids.iter().map(|(_, name)| name.as_str()).collect::<Vec<_>>(), names);
-        assert!(ids.iter().enumerate().all(|(at, (id, _))| usize::try_from(*id) == Ok(at)));
+        assert_eq!(
+            ids.iter()
+                .map(|(_, name)| name.as_str())
+                .collect::<Vec<_>>(),
+            names
+        );
+        assert!(
+            ids.iter()
+                .enumerate()
+                .all(|(at, (id, _))| usize::try_from(*id) == Ok(at))
+        );
     }
 
     #[test]
@@ -184,13 +221,22 @@ mod tests {
         let schema = nested();
         let (fields, metadata) = schema.to_proto();
         assert_eq!(Schema::from_proto(&fields, &metadata).unwrap(), schema);
-        assert_eq!(Schema::from_arrow(&schema.to_arrow().unwrap()).unwrap(), schema);
+        assert_eq!(
+            Schema::from_arrow(&schema.to_arrow().unwrap()).unwrap(),
+            schema
+        );
     }
 
     #[test]
     fn leaves_own_the_columns_of_2_1() {
         let schema = nested();
-        let ids = |version| schema.columns(version).iter().map(|f| f.id).collect::<Vec<_>>();
+        let ids = |version| {
+            schema
+                .columns(version)
+                .iter()
+                .map(|f| f.id)
+                .collect::<Vec<_>>()
+        };
         assert_eq!(ids(FileVersion::V2_1), [0, 3, 5, 6]);
         assert_eq!(ids(FileVersion::V2_0), [0, 1, 2, 3, 4, 5, 6]);
     }

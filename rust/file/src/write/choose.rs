@@ -61,8 +61,7 @@ pub(crate) fn choose(
     }
     if matches!(shredded.values.data_type(), DataType::Dictionary(..)) {
         let settings = &leaf.settings;
-        let indexed =
-            dictionary::index_of_array(version, settings, &shredded.values, validity)?;
+        let indexed = dictionary::index_of_array(version, settings, &shredded.values, validity)?;
         return Ok(with_dictionary(indexed, settings));
     }
     let values = match Values::of(&shredded.values)? {
@@ -87,9 +86,10 @@ pub(crate) fn choose(
         None => Structure::FullZip,
     };
     Ok(match structure {
-        Structure::MiniBlock => {
-            Choice::MiniBlock { values: chunked(values, &leaf.settings), dictionary: None }
-        }
+        Structure::MiniBlock => Choice::MiniBlock {
+            values: chunked(values, &leaf.settings),
+            dictionary: None,
+        },
         Structure::FullZip => Choice::FullZip(zipped(values, &leaf.settings)),
     })
 }
@@ -101,7 +101,9 @@ fn refuse_or_skip(leaf: &Leaf, shredded: &Shredded) -> Result<bool> {
         return Err(FileError::unsupported("blob columns cannot be written yet"));
     }
     if field.logical_type == LogicalType::Struct && !field.children.is_empty() {
-        return Err(FileError::unsupported("packed structs cannot be written yet"));
+        return Err(FileError::unsupported(
+            "packed structs cannot be written yet",
+        ));
     }
     if field.logical_type == LogicalType::Struct {
         if !shredded.definition.is_empty() || !shredded.repetition.is_empty() {
@@ -112,7 +114,10 @@ fn refuse_or_skip(leaf: &Leaf, shredded: &Shredded) -> Result<bool> {
         return Ok(true);
     }
     let len = shredded.values.len();
-    let nulls = shredded.validity.as_ref().map_or(0, |validity| validity.null_count());
+    let nulls = shredded
+        .validity
+        .as_ref()
+        .map_or(0, |validity| validity.null_count());
     Ok(len == nulls)
 }
 
@@ -138,7 +143,10 @@ fn constant(values: &Values, shredded: &Shredded) -> Option<ConstantValue> {
             .then(|| ConstantValue::Fixed(values.slice(&(0..1)).to_vec())),
         Values::Variable(values) => {
             let bytes = values.constant(validity)?.to_vec();
-            Some(ConstantValue::Variable { large: values.large, bytes })
+            Some(ConstantValue::Variable {
+                large: values.large,
+                bytes,
+            })
         }
         Values::List(_) => None,
     }
@@ -161,11 +169,11 @@ fn by_dictionary(
     let pays = match values {
         Values::Variable(values) => within_ratio(size, values.size(), settings.dictionary_ratio),
         Values::Fixed(values) if settings.compression.is_none() => {
-            size < Stats::of(values).as_ref().map_or(values.bytes.len(), smallest)
+            size < Stats::of(values)
+                .as_ref()
+                .map_or(values.bytes.len(), smallest)
         }
-        Values::Fixed(values) => {
-            within_ratio(size, values.bytes.len(), settings.dictionary_ratio)
-        }
+        Values::Fixed(values) => within_ratio(size, values.bytes.len(), settings.dictionary_ratio),
         Values::Bits(_) | Values::List(_) => false,
     };
     Ok(pays.then(|| with_dictionary(indexed, settings)))
@@ -173,7 +181,10 @@ fn by_dictionary(
 
 fn with_dictionary(indexed: Indexed, settings: &Settings) -> Choice {
     let values = fixed(indexed.indices, settings);
-    Choice::MiniBlock { values, dictionary: Some(indexed.dictionary) }
+    Choice::MiniBlock {
+        values,
+        dictionary: Some(indexed.dictionary),
+    }
 }
 
 fn within_ratio(size: usize, plain: usize, ratio: f64) -> bool {
@@ -183,7 +194,10 @@ fn within_ratio(size: usize, plain: usize, ratio: f64) -> bool {
 
 /// The bytes of the smallest way to store integers.
 fn smallest(stats: &Stats) -> usize {
-    stats.flat_size().min(stats.packed_size()).min(stats.rle_size())
+    stats
+        .flat_size()
+        .min(stats.packed_size())
+        .min(stats.rle_size())
 }
 
 fn is_list_of_bits(values: &Values) -> bool {
@@ -212,10 +226,16 @@ fn fixed(values: FixedValues, settings: &Settings) -> ValueCoder {
         return ValueCoder::plain(Kind::Flat(values));
     }
     if around != Around::Nothing && splits(&values, settings.byte_stream_split) {
-        return ValueCoder { kind: Kind::ByteStreams(values), around };
+        return ValueCoder {
+            kind: Kind::ByteStreams(values),
+            around,
+        };
     }
     let Some(stats) = Stats::of(&values) else {
-        return ValueCoder { kind: Kind::Flat(values), around };
+        return ValueCoder {
+            kind: Kind::Flat(values),
+            around,
+        };
     };
     let (flat, packed) = (stats.flat_size(), stats.packed_size());
     let runs = stats.rle_size();
@@ -262,7 +282,10 @@ fn mean_entropy(values: &FixedValues) -> f64 {
     }
     let total = f64::from(u32::try_from(values.len().max(1)).unwrap_or(u32::MAX));
     let entropy = |count: &[u32; 256]| -> f64 {
-        let shares = count.iter().filter(|n| **n > 0).map(|n| f64::from(*n) / total);
+        let shares = count
+            .iter()
+            .filter(|n| **n > 0)
+            .map(|n| f64::from(*n) / total);
         shares.map(|share| -share * share.log2()).sum()
     };
     let width = f64::from(u32::try_from(values.width).unwrap_or(1));
@@ -273,12 +296,18 @@ fn mean_entropy(values: &FixedValues) -> f64 {
 fn variable(values: VariableValues, settings: &Settings) -> ValueCoder {
     let chunk_bytes = settings.chunk_bytes;
     match symbols(&values, settings) {
-        Some(Symbols { table, codes }) => {
-            ValueCoder::plain(Kind::Symbols { table, values: codes, chunk_bytes })
-        }
-        None => {
-            ValueCoder { kind: Kind::Variable { values, chunk_bytes }, around: offered(settings) }
-        }
+        Some(Symbols { table, codes }) => ValueCoder::plain(Kind::Symbols {
+            table,
+            values: codes,
+            chunk_bytes,
+        }),
+        None => ValueCoder {
+            kind: Kind::Variable {
+                values,
+                chunk_bytes,
+            },
+            around: offered(settings),
+        },
     }
 }
 
@@ -287,12 +316,18 @@ fn symbols(values: &VariableValues, settings: &Settings) -> Option<Symbols> {
     let suits = settings.compression.is_none()
         && values.size() >= MIN_STRING_BYTES
         && values.longest() >= MIN_SYMBOL_LENGTH;
-    if demanded || suits { Symbols::of(values, demanded) } else { None }
+    if demanded || suits {
+        Symbols::of(values, demanded)
+    } else {
+        None
+    }
 }
 
 /// Wide values.
 fn zipped(values: Values, settings: &Settings) -> ZipValues {
-    let Values::Variable(values) = values else { return ZipValues::Fixed(values) };
+    let Values::Variable(values) = values else {
+        return ZipValues::Fixed(values);
+    };
     let compression = match settings.compression {
         Some(Requested::General(Compression::Zstd { level })) => Some(level),
         Some(Requested::General(Compression::Lz4)) => Some(None),
@@ -300,7 +335,12 @@ fn zipped(values: Values, settings: &Settings) -> ZipValues {
         _ => None,
     };
     if let Some(level) = compression.filter(|_| values.size() >= MIN_STRING_BYTES) {
-        return ZipValues::General(values, Compression::Zstd { level: Some(level.unwrap_or(0)) });
+        return ZipValues::General(
+            values,
+            Compression::Zstd {
+                level: Some(level.unwrap_or(0)),
+            },
+        );
     }
     match symbols(&values, settings) {
         Some(symbols) => ZipValues::Symbols(symbols),

@@ -45,9 +45,16 @@ pub(crate) enum Kind {
     Packed(FixedValues),
     Runs(FixedValues, Stats),
     ByteStreams(FixedValues),
-    Variable { values: VariableValues, chunk_bytes: usize },
+    Variable {
+        values: VariableValues,
+        chunk_bytes: usize,
+    },
     /// Strings whose frequent parts were replaced by the symbols of a table.
-    Symbols { table: Bytes, values: VariableValues, chunk_bytes: usize },
+    Symbols {
+        table: Bytes,
+        values: VariableValues,
+        chunk_bytes: usize,
+    },
     List(ListValues),
 }
 
@@ -61,15 +68,19 @@ pub(crate) struct ChunkScratch {
 impl ValueCoder {
     /// Values without a general compressor around them.
     pub(crate) fn plain(kind: Kind) -> Self {
-        Self { kind, around: Around::Nothing }
+        Self {
+            kind,
+            around: Around::Nothing,
+        }
     }
 
     /// The same with the general compressor that was offered.
     pub(crate) fn compressed(&self) -> Option<Self> {
         match self.around {
-            Around::Offered(compression) => {
-                Some(Self { kind: self.kind.clone(), around: Around::Used(compression) })
-            }
+            Around::Offered(compression) => Some(Self {
+                kind: self.kind.clone(),
+                around: Around::Used(compression),
+            }),
             Around::Nothing | Around::Used(_) => None,
         }
     }
@@ -92,9 +103,7 @@ impl ValueCoder {
         match &self.kind {
             Kind::Bits(bits) => bits.len() / 7,
             Kind::Flat(values) | Kind::ByteStreams(values) => values.bytes.len() / 64 * 65,
-            Kind::Variable { values, .. } | Kind::Symbols { values, .. } => {
-                values.size() / 64 * 66
-            }
+            Kind::Variable { values, .. } | Kind::Symbols { values, .. } => values.size() / 64 * 66,
             Kind::Packed(_) | Kind::Runs(..) | Kind::List(_) => 0,
         }
     }
@@ -103,9 +112,10 @@ impl ValueCoder {
     pub(crate) fn encoding(&self) -> Encoding {
         let values = self.kind.encoding();
         match self.around {
-            Around::Used(compression) => {
-                Encoding::General { compression, values: Box::new(values) }
-            }
+            Around::Used(compression) => Encoding::General {
+                compression,
+                values: Box::new(values),
+            },
             Around::Nothing | Around::Offered(_) => values,
         }
     }
@@ -129,7 +139,15 @@ impl ValueCoder {
             Kind::ByteStreams(values) => 4096 / values.width,
             Kind::Packed(_) => BLOCK,
             Kind::Runs(_, stats) => run_chunk_len(stats, start),
-            Kind::Variable { values, chunk_bytes } | Kind::Symbols { values, chunk_bytes, .. } => {
+            Kind::Variable {
+                values,
+                chunk_bytes,
+            }
+            | Kind::Symbols {
+                values,
+                chunk_bytes,
+                ..
+            } => {
                 return variable_chunk_len(values, start, *chunk_bytes);
             }
             Kind::List(lists) => fixed_chunk_len(bits_of(lists)),
@@ -162,7 +180,9 @@ impl ValueCoder {
 
 impl Kind {
     fn encoding(&self) -> Encoding {
-        let flat = |width: usize| Encoding::Flat { bits: width as u64 * 8 };
+        let flat = |width: usize| Encoding::Flat {
+            bits: width as u64 * 8,
+        };
         match self {
             Self::Bits(_) => Encoding::Flat { bits: 1 },
             Self::Flat(values) => flat(values.width),
@@ -173,9 +193,9 @@ impl Kind {
                 values: Box::new(flat(values.width)),
                 run_lengths: Box::new(flat(1)),
             },
-            Self::ByteStreams(values) => {
-                Encoding::ByteStreamSplit { values: Box::new(flat(values.width)) }
-            }
+            Self::ByteStreams(values) => Encoding::ByteStreamSplit {
+                values: Box::new(flat(values.width)),
+            },
             Self::Variable { values, .. } => variable_encoding(values),
             Self::Symbols { table, values, .. } => Encoding::Fsst {
                 symbol_table: table.clone(),
@@ -229,7 +249,11 @@ fn encode_runs<T: Lane + ArrowNativeType>(
 ) {
     let mut runs: Vec<T> = Vec::new();
     scratch.run_lengths.clear();
-    rle::encode(&values.lanes::<T>()[range.clone()], &mut runs, &mut scratch.run_lengths);
+    rle::encode(
+        &values.lanes::<T>()[range.clone()],
+        &mut runs,
+        &mut scratch.run_lengths,
+    );
     out.extend_from_slice(runs.to_byte_slice());
 }
 
@@ -272,7 +296,9 @@ pub(crate) fn bits_of(lists: &ListValues) -> usize {
 pub(crate) fn list_encoding(lists: &ListValues) -> Encoding {
     let values = match lists.items.as_ref() {
         Values::Bits(_) => Encoding::Flat { bits: 1 },
-        Values::Fixed(values) => Encoding::Flat { bits: values.width as u64 * 8 },
+        Values::Fixed(values) => Encoding::Flat {
+            bits: values.width as u64 * 8,
+        },
         Values::List(inner) => list_encoding(inner),
         Values::Variable(_) => Encoding::Constant,
     };
@@ -285,12 +311,18 @@ pub(crate) fn list_encoding(lists: &ListValues) -> Encoding {
 
 /// The description of strings that are stored as they are.
 pub(crate) fn variable_encoding(values: &VariableValues) -> Encoding {
-    Encoding::Variable { offset_bits: if values.large { 64 } else { 32 } }
+    Encoding::Variable {
+        offset_bits: if values.large { 64 } else { 32 },
+    }
 }
 
 /// The width of stored offsets.
 pub(crate) fn offset_width(values: &VariableValues) -> OffsetWidth {
-    if values.large { OffsetWidth::W64 } else { OffsetWidth::W32 }
+    if values.large {
+        OffsetWidth::W64
+    } else {
+        OffsetWidth::W32
+    }
 }
 
 /// The codec's name of a compressor.
@@ -315,15 +347,17 @@ fn run_chunk_len(stats: &Stats, start: usize) -> usize {
     let blocks = MAX_CHUNK_VALUES / BLOCK;
     let ahead = stats.blocks.iter().skip(start / BLOCK).take(blocks);
     let bytes: usize = ahead.map(|block| stats.rle_block_size(block)).sum();
-    if bytes <= RUN_CHUNK_BYTES { MAX_CHUNK_VALUES } else { BLOCK }
+    if bytes <= RUN_CHUNK_BYTES {
+        MAX_CHUNK_VALUES
+    } else {
+        BLOCK
+    }
 }
 
 /// All that is left if it fits, or the largest power of two that does, but at least two.
 fn variable_chunk_len(values: &VariableValues, start: usize, chunk_bytes: usize) -> usize {
     let width = values.offset_width();
-    let size = |len: usize| {
-        (len + 1) * width + values.offsets[start + len] - values.offsets[start]
-    };
+    let size = |len: usize| (len + 1) * width + values.offsets[start + len] - values.offsets[start];
     let left = values.len() - start;
     if left <= MAX_CHUNK_VALUES && (left <= 2 || size(left) <= chunk_bytes) {
         return left;

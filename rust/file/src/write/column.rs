@@ -64,8 +64,8 @@ impl Column {
         let top = arrays.get(self.leaf.top).ok_or_else(|| {
             FileError::invalid_input("the batch has no such column").in_column(&self.leaf.path)
         })?;
-        let array = project(top, &self.leaf.steps)
-            .map_err(|error| error.in_column(&self.leaf.path))?;
+        let array =
+            project(top, &self.leaf.steps).map_err(|error| error.in_column(&self.leaf.path))?;
         let mut start = 0;
         while start < array.len() {
             let rest = array.slice(start, array.len() - start);
@@ -94,7 +94,9 @@ impl Column {
         if bytes <= room + room / 4 {
             return rows.len();
         }
-        (rows.len() * room).div_ceil(bytes.max(1)).clamp(1, rows.len())
+        (rows.len() * room)
+            .div_ceil(bytes.max(1))
+            .clamp(1, rows.len())
     }
 
     /// Ends the current page, if there is one.
@@ -121,7 +123,12 @@ impl Column {
     /// Notes a page that was written.
     pub(crate) fn add_page(&mut self, rows: u64, buffers: Vec<Range<u64>>, layout: PageLayout) {
         let priority = self.rows_written;
-        self.written.pages.push(PageMetadata { rows, priority, buffers, layout });
+        self.written.pages.push(PageMetadata {
+            rows,
+            priority,
+            buffers,
+            layout,
+        });
         self.rows_written += rows;
     }
 

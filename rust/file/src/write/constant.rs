@@ -14,10 +14,7 @@ pub(crate) enum ConstantValue {
     /// A value of fixed width.
     Fixed(Vec<u8>),
     /// A string or binary, and whether its offsets take 64 bits.
-    Variable {
-        large: bool,
-        bytes: Vec<u8>,
-    },
+    Variable { large: bool, bytes: Vec<u8> },
 }
 
 impl ConstantValue {
@@ -26,7 +23,10 @@ impl ConstantValue {
         match self {
             Self::Fixed(value) if value.len() <= MAX_INLINE_BYTES => None,
             Self::Fixed(value) => Some(with_table(&[value])),
-            Self::Variable { large: false, bytes } => {
+            Self::Variable {
+                large: false,
+                bytes,
+            } => {
                 let end = u32::try_from(bytes.len()).unwrap_or(u32::MAX).to_le_bytes();
                 Some(with_table(&[&[[0; 4], end].concat(), bytes]))
             }
@@ -42,8 +42,12 @@ impl ConstantValue {
 fn with_table(buffers: &[&[u8]]) -> Vec<u8> {
     let small = |n: usize| u32::try_from(n).unwrap_or(u32::MAX).to_le_bytes();
     let mut out = small(buffers.len()).to_vec();
-    buffers.iter().for_each(|buffer| out.extend(small(buffer.len())));
-    buffers.iter().for_each(|buffer| out.extend_from_slice(buffer));
+    buffers
+        .iter()
+        .for_each(|buffer| out.extend(small(buffer.len())));
+    buffers
+        .iter()
+        .for_each(|buffer| out.extend_from_slice(buffer));
     out
 }
 
@@ -62,7 +66,12 @@ pub(crate) fn encode_value(
         _ => None,
     };
     let layers = shredded.layers.clone();
-    let layout = Constant { layers, inline_value, repetition: None, definition: None };
+    let layout = Constant {
+        layers,
+        inline_value,
+        repetition: None,
+        definition: None,
+    };
     (PageLayout::Constant(layout), buffers)
 }
 

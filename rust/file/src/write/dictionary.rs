@@ -67,11 +67,16 @@ pub(crate) fn index(
         }
         _ => None,
     };
-    let Some((first_places, indices)) = found else { return Ok(None) };
+    let Some((first_places, indices)) = found else {
+        return Ok(None);
+    };
     let items = pick(values, &first_places);
     let dictionary = store(version, settings, &items)?;
     let indices = FixedValues::new(4, Buffer::from_vec(indices));
-    Ok(Some(Indexed { indices, dictionary }))
+    Ok(Some(Indexed {
+        indices,
+        dictionary,
+    }))
 }
 
 /// An Arrow dictionary, without items that are null or not used.
@@ -89,7 +94,10 @@ pub(crate) fn index_of_array(
     let values = array.as_any_dictionary().values();
     let items = Values::of(&take(values, &used, None)?)?;
     let dictionary = store(version, settings, &items)?;
-    Ok(Indexed { indices, dictionary })
+    Ok(Indexed {
+        indices,
+        dictionary,
+    })
 }
 
 /// The places of the items that are used, in the order of their first use, and new keys.
@@ -111,7 +119,10 @@ fn compact<K: ArrowDictionaryKeyType>(
         }
         keys.push(last);
     }
-    (places, FixedValues::new(size_of::<K::Native>(), Buffer::from_vec(keys)))
+    (
+        places,
+        FixedValues::new(size_of::<K::Native>(), Buffer::from_vec(keys)),
+    )
 }
 
 /// The places of the first of each distinct value, and for each value which of them it is.
@@ -179,7 +190,11 @@ impl Distinct {
         at: usize,
         value: &impl Fn(usize) -> T,
     ) -> u32 {
-        let Self { table, places, hasher } = self;
+        let Self {
+            table,
+            places,
+            hasher,
+        } = self;
         let index_of = |index: &u32| usize::try_from(*index).unwrap_or(0);
         let entry = table.entry(
             hasher.hash_one(this),
@@ -205,10 +220,16 @@ fn pick(values: &Values, places: &[usize]) -> Values {
                 bytes.extend_from_slice(values.value(place));
                 offsets.push(bytes.len());
             }
-            Values::Variable(VariableValues { large: values.large, offsets, bytes: bytes.into() })
+            Values::Variable(VariableValues {
+                large: values.large,
+                offsets,
+                bytes: bytes.into(),
+            })
         }
         Values::Fixed(values) => {
-            let items = places.iter().map(|&place| values.slice(&(place..place + 1)));
+            let items = places
+                .iter()
+                .map(|&place| values.slice(&(place..place + 1)));
             let bytes = items.collect::<Vec<_>>().concat();
             Values::Fixed(FixedValues::new(values.width, Buffer::from_vec(bytes)))
         }
@@ -222,7 +243,9 @@ fn store(version: FileVersion, settings: &Settings, items: &Values) -> Result<Di
     let encoding = match items {
         Values::Fixed(values) => {
             plain.extend_from_slice(&values.bytes);
-            Encoding::Flat { bits: values.width as u64 * 8 }
+            Encoding::Flat {
+                bits: values.width as u64 * 8,
+            }
         }
         Values::Variable(values) => {
             variable::encode_block(
@@ -234,10 +257,16 @@ fn store(version: FileVersion, settings: &Settings, items: &Values) -> Result<Di
             variable_encoding(values)
         }
         Values::Bits(_) | Values::List(_) => {
-            return Err(FileError::unsupported("a dictionary of such values cannot be stored"));
+            return Err(FileError::unsupported(
+                "a dictionary of such values cannot be stored",
+            ));
         }
     };
-    let dictionary = Dictionary { encoding, count: items.len(), items: plain };
+    let dictionary = Dictionary {
+        encoding,
+        count: items.len(),
+        items: plain,
+    };
     match settings.dictionary_compression {
         Some(compression) if version >= FileVersion::V2_2 => compressed(dictionary, compression),
         _ => Ok(dictionary),
@@ -251,6 +280,13 @@ fn compressed(dictionary: Dictionary, compression: Compression) -> Result<Dictio
         return Ok(dictionary);
     }
     let values = Box::new(dictionary.encoding);
-    let encoding = Encoding::General { compression, values };
-    Ok(Dictionary { encoding, items, ..dictionary })
+    let encoding = Encoding::General {
+        compression,
+        values,
+    };
+    Ok(Dictionary {
+        encoding,
+        items,
+        ..dictionary
+    })
 }

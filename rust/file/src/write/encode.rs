@@ -36,7 +36,11 @@ fn encode_into(
     }
     let (layout, buffers) = encode(leaf, version, &shredded, fits_chunks)?;
     let rows = u64::try_from(rows.len()).unwrap_or(u64::MAX);
-    pages.push(Page { rows, layout, buffers });
+    pages.push(Page {
+        rows,
+        layout,
+        buffers,
+    });
     Ok(())
 }
 

@@ -36,7 +36,9 @@ impl ZipValues {
         match self {
             Self::Fixed(Values::Bits(_)) => Encoding::Flat { bits: 8 },
             Self::Fixed(Values::List(lists)) => list_encoding(lists),
-            Self::Fixed(Values::Fixed(values)) => Encoding::Flat { bits: values.width as u64 * 8 },
+            Self::Fixed(Values::Fixed(values)) => Encoding::Flat {
+                bits: values.width as u64 * 8,
+            },
             Self::Fixed(Values::Variable(values)) | Self::Variable(values) => {
                 variable_encoding(values)
             }
@@ -104,7 +106,11 @@ fn fixed_bytes(values: &Values) -> usize {
 
 fn validity_bytes(lists: &ListValues, outer: usize) -> usize {
     let items = outer * lists.dimension;
-    let own = if lists.nulls.is_some() { items.div_ceil(8) } else { 0 };
+    let own = if lists.nulls.is_some() {
+        items.div_ceil(8)
+    } else {
+        0
+    };
     match lists.items.as_ref() {
         Values::List(inner) => own + validity_bytes(inner, items),
         _ => own,
@@ -172,9 +178,9 @@ pub(crate) fn encode(
     let has_index = values.is_variable() || !shredded.repetition.is_empty();
     let (data, starts) = zip(values, shredded, &control, has_index)?;
     let narrow = |count: usize| {
-        u32::try_from(count)
-            .map(u64::from)
-            .map_err(|_| FileError::invalid_input("a page of more values than the format can count"))
+        u32::try_from(count).map(u64::from).map_err(|_| {
+            FileError::invalid_input("a page of more values than the format can count")
+        })
     };
     let layout = FullZip {
         bits_rep: control.bits_rep,
@@ -231,5 +237,8 @@ fn repetition_index(starts: &[u64]) -> Vec<u8> {
         0x1_0000..=0xFFFF_FFFF => 4,
         _ => 8,
     };
-    starts.iter().flat_map(|start| start.to_le_bytes().into_iter().take(width)).collect()
+    starts
+        .iter()
+        .flat_map(|start| start.to_le_bytes().into_iter().take(width))
+        .collect()
 }

@@ -37,7 +37,12 @@ pub(crate) struct Leaf {
 pub(crate) fn leaves_of(schema: &Schema) -> Result<Vec<Leaf>> {
     let mut leaves = Vec::new();
     for (top, field) in schema.fields.iter().enumerate() {
-        let mut way = Way { schema, top, steps: Vec::new(), leaves: &mut leaves };
+        let mut way = Way {
+            schema,
+            top,
+            steps: Vec::new(),
+            leaves: &mut leaves,
+        };
         way.descend(field, &field.name)?;
     }
     Ok(leaves)
@@ -66,7 +71,11 @@ impl Way<'_> {
         }
         for (number, child) in field.children.iter().enumerate() {
             let is_struct = field.logical_type == LogicalType::Struct;
-            self.steps.push(if is_struct { Step::Child(number) } else { Step::Items });
+            self.steps.push(if is_struct {
+                Step::Child(number)
+            } else {
+                Step::Items
+            });
             self.descend(child, &format!("{path}.{}", child.name))?;
             self.steps.pop();
         }
@@ -86,7 +95,11 @@ pub(crate) fn project(array: &ArrayRef, steps: &[Step]) -> Result<ArrayRef> {
             let column = array.columns().get(*number).ok_or_else(mismatch)?;
             let child = project(column, rest)?;
             let fields = vec![any_field(&child)].into();
-            Ok(Arc::new(StructArray::try_new(fields, vec![child], array.nulls().cloned())?))
+            Ok(Arc::new(StructArray::try_new(
+                fields,
+                vec![child],
+                array.nulls().cloned(),
+            )?))
         }
         (Step::Items, DataType::List(_)) => project_list::<i32>(array, rest),
         (Step::Items, DataType::LargeList(_)) => project_list::<i64>(array, rest),
@@ -96,7 +109,9 @@ pub(crate) fn project(array: &ArrayRef, steps: &[Step]) -> Result<ArrayRef> {
             let items = project(&entries, rest)?;
             let (offsets, nulls) = (map.offsets().clone(), map.nulls().cloned());
             let field = any_field(&items);
-            Ok(Arc::new(GenericListArray::<i32>::try_new(field, offsets, items, nulls)?))
+            Ok(Arc::new(GenericListArray::<i32>::try_new(
+                field, offsets, items, nulls,
+            )?))
         }
         _ => Err(mismatch()),
     }
@@ -106,7 +121,12 @@ fn project_list<O: OffsetSizeTrait>(array: &ArrayRef, rest: &[Step]) -> Result<A
     let list = array.as_list::<O>();
     let items = project(list.values(), rest)?;
     let (offsets, nulls) = (list.offsets().clone(), list.nulls().cloned());
-    Ok(Arc::new(GenericListArray::<O>::try_new(any_field(&items), offsets, items, nulls)?))
+    Ok(Arc::new(GenericListArray::<O>::try_new(
+        any_field(&items),
+        offsets,
+        items,
+        nulls,
+    )?))
 }
 
 /// A field for values that were checked against the schema already.
@@ -120,7 +140,14 @@ fn mismatch() -> FileError {
 
 /// How many bytes the values of an array take, without what its buffers hold beside them.
 pub(crate) fn bytes_of(array: &ArrayRef) -> usize {
-    let (len, nulls) = (array.len(), if array.nulls().is_some() { array.len() / 8 } else { 0 });
+    let (len, nulls) = (
+        array.len(),
+        if array.nulls().is_some() {
+            array.len() / 8
+        } else {
+            0
+        },
+    );
     nulls
         + match array.data_type() {
             DataType::Null => 0,
@@ -147,7 +174,10 @@ fn span<O: OffsetSizeTrait>(offsets: &[O]) -> usize {
 /// The first and the last of a list array's offsets.
 pub(crate) fn bounds<O: OffsetSizeTrait>(offsets: &[O]) -> (usize, usize) {
     let (first, last) = (offsets.first(), offsets.last());
-    (first.map_or(0, |o| o.as_usize()), last.map_or(0, |o| o.as_usize()))
+    (
+        first.map_or(0, |o| o.as_usize()),
+        last.map_or(0, |o| o.as_usize()),
+    )
 }
 
 fn list_size<O: OffsetSizeTrait>(list: &GenericListArray<O>) -> usize {

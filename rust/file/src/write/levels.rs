@@ -146,7 +146,10 @@ mod tests {
         let mut bytes = Vec::new();
         coder.encode(&[0; 5], &mut bytes);
         assert!(bytes.is_empty());
-        let encoding = Encoding::OutOfLineBitpacking { bits: 16, packed_bits: 0 };
+        let encoding = Encoding::OutOfLineBitpacking {
+            bits: 16,
+            packed_bits: 0,
+        };
         assert_eq!(coder.encoding(), encoding);
     }
 }

@@ -72,13 +72,19 @@ pub(crate) fn encode(
 
 /// Whether a page is so large that compressing it is worth a try.
 pub(crate) fn is_worth_compressing((_, buffers): &Encoded) -> bool {
-    buffers.get(1).is_some_and(|data| data.len() >= MIN_COMPRESSIBLE_BYTES)
+    buffers
+        .get(1)
+        .is_some_and(|data| data.len() >= MIN_COMPRESSIBLE_BYTES)
 }
 
 /// The smaller page of two; the first if they are equal.
 pub(crate) fn smaller(first: Encoded, second: Encoded) -> Encoded {
     let size = |(_, buffers): &Encoded| buffers.iter().map(Vec::len).sum::<usize>();
-    if size(&second) < size(&first) { second } else { first }
+    if size(&second) < size(&first) {
+        second
+    } else {
+        first
+    }
 }
 
 /// Cuts values into chunks. Entries without a value go to the chunk of the value after them, and
@@ -94,7 +100,10 @@ fn split(shredded: &Shredded, values: &ValueCoder) -> Vec<Chunk> {
         } else {
             end_of_entries(shredded, entry, end - value)
         };
-        chunks.push(Chunk { values: value..end, entries: start..entry });
+        chunks.push(Chunk {
+            values: value..end,
+            entries: start..entry,
+        });
         value = end;
     }
     chunks
@@ -109,7 +118,12 @@ fn end_of_entries(shredded: &Shredded, start: usize, count: usize) -> usize {
     let mut left = count;
     let mut entry = start;
     while left > 0 {
-        left -= usize::from(shredded.definition.get(entry).is_none_or(|&d| d <= max_visible));
+        left -= usize::from(
+            shredded
+                .definition
+                .get(entry)
+                .is_none_or(|&d| d <= max_visible),
+        );
         entry += 1;
     }
     entry
@@ -132,8 +146,10 @@ impl PageWriter<'_> {
         let start = self.data.len();
         let mut header = self.reserve_header(chunk)?;
         let shredded = self.shredded;
-        let levels =
-            [(self.repetition, &shredded.repetition), (self.definition, &shredded.definition)];
+        let levels = [
+            (self.repetition, &shredded.repetition),
+            (self.definition, &shredded.definition),
+        ];
         for (coder, levels) in levels {
             let Some(coder) = coder else { continue };
             let from = self.data.len();
@@ -145,7 +161,8 @@ impl PageWriter<'_> {
         for number in 0..self.values.num_buffers() {
             let from = self.data.len();
             let range = chunk.values.clone();
-            self.values.encode(number, range, &mut self.scratch, &mut self.data)?;
+            self.values
+                .encode(number, range, &mut self.scratch, &mut self.data)?;
             let size = u32::try_from(self.data.len() - from).map_err(|_| too_large())?;
             if self.wide {
                 header.put(&mut self.data, &size.to_le_bytes());
@@ -175,7 +192,11 @@ impl PageWriter<'_> {
     }
 
     fn push_word(&mut self, bytes: usize, values: usize, is_last: bool) -> Result<()> {
-        let log = if is_last { 0 } else { u64::from(values.trailing_zeros()) };
+        let log = if is_last {
+            0
+        } else {
+            u64::from(values.trailing_zeros())
+        };
         let word = (bytes as u64 / 8 - 1) << 4 | log;
         if self.wide {
             let word = u32::try_from(word).map_err(|_| too_large())?;

@@ -86,9 +86,15 @@ impl Settings {
             Some("off") => ByteStreamSplit::Off,
             _ => ByteStreamSplit::Auto,
         };
-        let ratio = keys.number::<f64>("dict-size-ratio").unwrap_or(defaults.dictionary_ratio);
+        let ratio = keys
+            .number::<f64>("dict-size-ratio")
+            .unwrap_or(defaults.dictionary_ratio);
         if !(ratio > 0.0 && ratio <= 1.0) {
-            return Err(refused("dict-size-ratio", &ratio.to_string(), "above 0, up to 1"));
+            return Err(refused(
+                "dict-size-ratio",
+                &ratio.to_string(),
+                "above 0, up to 1",
+            ));
         }
         Ok(Self {
             compression: requested(&keys, level)?,
@@ -102,7 +108,9 @@ impl Settings {
             dictionary_compression: dictionary_compression(&keys)?,
             chunk_bytes: keys
                 .number("minichunk-size")
-                .map_or(defaults.chunk_bytes, |bytes: usize| bytes.min(MAX_CHUNK_BYTES)),
+                .map_or(defaults.chunk_bytes, |bytes: usize| {
+                    bytes.min(MAX_CHUNK_BYTES)
+                }),
         })
     }
 }
@@ -134,7 +142,9 @@ fn dictionary_compression(keys: &Keys<'_>) -> Result<Option<Compression>> {
 }
 
 fn refused(key: &str, value: &str, known: &str) -> FileError {
-    FileError::schema(format!("the metadata lance-encoding:{key} = '{value}': known are {known}"))
+    FileError::schema(format!(
+        "the metadata lance-encoding:{key} = '{value}': known are {known}"
+    ))
 }
 
 /// A field's metadata below `lance-encoding:`.
@@ -142,7 +152,9 @@ struct Keys<'a>(&'a BTreeMap<String, String>);
 
 impl Keys<'_> {
     fn get(&self, key: &str) -> Option<&str> {
-        self.0.get(&format!("lance-encoding:{key}")).map(String::as_str)
+        self.0
+            .get(&format!("lance-encoding:{key}"))
+            .map(String::as_str)
     }
 
     /// A number; one that cannot be read is ignored.
@@ -173,7 +185,11 @@ mod tests {
     #[test]
     fn structure_is_a_matter_of_the_top_and_the_rest_of_the_leaf() {
         let top = field(&[("structural-encoding", "FullZip"), ("compression", "lz4")]);
-        let leaf = field(&[("compression", "zstd"), ("compression-level", "7"), ("bss", "OFF")]);
+        let leaf = field(&[
+            ("compression", "zstd"),
+            ("compression-level", "7"),
+            ("bss", "OFF"),
+        ]);
         let settings = Settings::of(&top, &leaf).unwrap();
         let zstd = Requested::General(Compression::Zstd { level: Some(7) });
         assert_eq!(settings.compression, Some(zstd));
@@ -185,7 +201,10 @@ mod tests {
     fn a_value_that_means_nothing_is_refused_and_a_bad_number_ignored() {
         let plain = field(&[]);
         for key in ["compression", "dict-values-compression"] {
-            assert!(Settings::of(&plain, &field(&[(key, "ZIP")])).is_err(), "{key}");
+            assert!(
+                Settings::of(&plain, &field(&[(key, "ZIP")])).is_err(),
+                "{key}"
+            );
         }
         assert!(Settings::of(&field(&[("structural-encoding", "dense")]), &plain).is_err());
         let settings = Settings::of(&plain, &field(&[("rle-threshold", "few")])).unwrap();

@@ -35,7 +35,10 @@ pub(crate) struct Shredded {
 impl Shredded {
     /// Levels in the page.
     pub(crate) fn entries(&self) -> usize {
-        self.repetition.len().max(self.definition.len()).max(self.values.len())
+        self.repetition
+            .len()
+            .max(self.definition.len())
+            .max(self.values.len())
     }
 
     /// The repetition level at which a row starts.
@@ -76,7 +79,14 @@ pub(crate) fn shred(array: &ArrayRef, steps: &[Step]) -> Result<Shredded> {
     } else {
         (Vec::new(), flat_definition(&parts, &layers, array.len()))
     };
-    Ok(Shredded { layers, repetition, definition, values, validity, rows: array.len() })
+    Ok(Shredded {
+        layers,
+        repetition,
+        definition,
+        values,
+        validity,
+        rows: array.len(),
+    })
 }
 
 /// The layers from the outside in, the leaf's values, and which of those count.
@@ -111,7 +121,11 @@ fn take_apart(
     let leaf = leaf_part(&array);
     let validity = NullBuffer::union(mask.as_ref(), leaf.nulls.as_ref());
     parts.push(leaf);
-    Ok((parts, array, validity.filter(|nulls| nulls.null_count() > 0)))
+    Ok((
+        parts,
+        array,
+        validity.filter(|nulls| nulls.null_count() > 0),
+    ))
 }
 
 fn mismatch() -> FileError {
@@ -119,7 +133,13 @@ fn mismatch() -> FileError {
 }
 
 fn item_part(array: &ArrayRef) -> Part {
-    Part { nulls: array.nulls().filter(|nulls| nulls.null_count() > 0).cloned(), list: None }
+    Part {
+        nulls: array
+            .nulls()
+            .filter(|nulls| nulls.null_count() > 0)
+            .cloned(),
+        list: None,
+    }
 }
 
 /// The leaf's own nulls, which may hide in a dictionary, or be all there is.
@@ -156,7 +176,14 @@ fn list_part<O: OffsetSizeTrait>(
         (Some(nulls), Some(mask)) => (0..list.len()).any(|i| nulls.is_null(i) && mask.is_valid(i)),
     };
     let nulls = list.nulls().filter(|nulls| nulls.null_count() > 0).cloned();
-    let part = Part { nulls, list: Some(Lists { ends, has_null, has_empty }) };
+    let part = Part {
+        nulls,
+        list: Some(Lists {
+            ends,
+            has_null,
+            has_empty,
+        }),
+    };
     Ok((part, gather(list.values(), &ranges, bounds(offsets).0)?))
 }
 
@@ -274,7 +301,11 @@ impl Entries {
     fn mark_nulls(&mut self, part: &Part, base: u16) {
         let Some(nulls) = &part.nulls else { return };
         let mut slots = nulls.iter();
-        for level in self.definition.iter_mut().filter(|l| **l <= self.highest_with_slot) {
+        for level in self
+            .definition
+            .iter_mut()
+            .filter(|l| **l <= self.highest_with_slot)
+        {
             let valid = slots.next().unwrap_or(true);
             if !valid && *level == 0 {
                 *level = base + 1;
@@ -290,7 +321,11 @@ impl Entries {
         base: u16,
         layer: Layer,
     ) {
-        let empty = if layer == Layer::NullableEmptyableList { base + 2 } else { base + 1 };
+        let empty = if layer == Layer::NullableEmptyableList {
+            base + 2
+        } else {
+            base + 1
+        };
         let room = self.repetition.len() + lists.ends.last().copied().unwrap_or(0);
         let mut repetition = Vec::with_capacity(room);
         let mut definition = Vec::with_capacity(room);
@@ -313,7 +348,11 @@ impl Entries {
             definition.resize(definition.len() + more, 0);
             (slot, start) = (slot + 1, end);
         }
-        *self = Self { repetition, definition, highest_with_slot: base };
+        *self = Self {
+            repetition,
+            definition,
+            highest_with_slot: base,
+        };
     }
 }
 
@@ -334,19 +373,33 @@ mod tests {
 
     fn of_struct(child: ArrayRef, valid: &[bool]) -> ArrayRef {
         let nulls = Some(NullBuffer::from(valid));
-        Arc::new(StructArray::new(vec![field(&child)].into(), vec![child], nulls))
+        Arc::new(StructArray::new(
+            vec![field(&child)].into(),
+            vec![child],
+            nulls,
+        ))
     }
 
     fn of_list(items: ArrayRef, offsets: &[i32], valid: &[bool]) -> ArrayRef {
         let offsets = OffsetBuffer::new(offsets.to_vec().into());
-        Arc::new(ListArray::new(field(&items), offsets, items, Some(NullBuffer::from(valid))))
+        Arc::new(ListArray::new(
+            field(&items),
+            offsets,
+            items,
+            Some(NullBuffer::from(valid)),
+        ))
     }
 
     #[test]
     fn lists_of_structs_below_a_struct_as_in_the_specification() {
         // Items 3 and 4 belong to lists that nobody sees: a null one and one below a null struct.
         let x: ArrayRef = Arc::new(Int32Array::from(vec![
-            Some(1), None, Some(9), Some(8), Some(7), Some(5),
+            Some(1),
+            None,
+            Some(9),
+            Some(8),
+            Some(7),
+            Some(5),
         ]));
         let items = of_struct(x, &[true, true, false, true, true, true]);
         let lists = of_list(items, &[0, 3, 3, 4, 5, 6], &[true, true, false, true, true]);
@@ -354,7 +407,12 @@ mod tests {
         let steps = [Step::Child(0), Step::Items, Step::Child(0)];
         let shredded = shred(&rows, &steps).unwrap();
         use Layer::{NullableEmptyableList, NullableItem};
-        let layers = [NullableItem, NullableItem, NullableEmptyableList, NullableItem];
+        let layers = [
+            NullableItem,
+            NullableItem,
+            NullableEmptyableList,
+            NullableItem,
+        ];
         assert_eq!(shredded.layers, layers);
         assert_eq!(shredded.repetition, [1, 0, 0, 1, 1, 1, 1]);
         assert_eq!(shredded.definition, [0, 1, 2, 4, 3, 5, 0]);
@@ -368,7 +426,12 @@ mod tests {
     fn lists_of_lists_as_in_the_specification() {
         let mut builder = ListBuilder::new(ListBuilder::new(Int32Builder::new()));
         let rows: [Option<Vec<Option<Vec<Option<i32>>>>>; 5] = [
-            Some(vec![Some(vec![Some(1), Some(2)]), Some(vec![]), None, Some(vec![Some(3)])]),
+            Some(vec![
+                Some(vec![Some(1), Some(2)]),
+                Some(vec![]),
+                None,
+                Some(vec![Some(3)]),
+            ]),
             Some(vec![]),
             None,
             Some(vec![Some(vec![None])]),

@@ -35,7 +35,10 @@ impl Stats {
             8 => blocks::<u64>(values),
             _ => return None,
         };
-        Some(Self { width: values.width, blocks })
+        Some(Self {
+            width: values.width,
+            blocks,
+        })
     }
 
     /// How many values there are.
@@ -50,7 +53,10 @@ impl Stats {
 
     /// Bytes of the values as packed blocks.
     pub(crate) fn packed_size(&self) -> usize {
-        self.blocks.iter().map(|block| self.width + block.bits * (BLOCK / 8)).sum()
+        self.blocks
+            .iter()
+            .map(|block| self.width + block.bits * (BLOCK / 8))
+            .sum()
     }
 
     /// Runs, when none reaches over the end of a block.
@@ -60,7 +66,10 @@ impl Stats {
 
     /// Bytes of the values as runs of at most 255, at worst.
     pub(crate) fn rle_size(&self) -> usize {
-        self.blocks.iter().map(|block| self.rle_block_size(block)).sum()
+        self.blocks
+            .iter()
+            .map(|block| self.rle_block_size(block))
+            .sum()
     }
 
     /// The bytes that the runs of a block take, at worst.
@@ -92,8 +101,22 @@ mod tests {
         let mut values = vec![3_u16; 1024];
         values.extend([0, 0, 9]);
         let stats = Stats::of(&FixedValues::new(2, Buffer::from_vec(values))).unwrap();
-        let first = Block { bits: 2, runs: 1, len: 1024 };
-        assert_eq!(stats.blocks, [first, Block { bits: 4, runs: 2, len: 3 }]);
+        let first = Block {
+            bits: 2,
+            runs: 1,
+            len: 1024,
+        };
+        assert_eq!(
+            stats.blocks,
+            [
+                first,
+                Block {
+                    bits: 4,
+                    runs: 2,
+                    len: 3
+                }
+            ]
+        );
         assert_eq!(stats.flat_size(), 2054);
         assert_eq!(stats.packed_size(), 2 + 256 + 2 + 512);
         assert_eq!(stats.rle_size(), (1 + 4) * 3 + 2 * 3);

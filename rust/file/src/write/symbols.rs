@@ -34,8 +34,15 @@ impl Symbols {
             table.compress(value, &mut bytes);
             offsets.push(bytes.len());
         }
-        let codes = VariableValues { large: values.large, offsets, bytes: bytes.into() };
-        Some(Self { table: table.to_bytes().into(), codes })
+        let codes = VariableValues {
+            large: values.large,
+            offsets,
+            bytes: bytes.into(),
+        };
+        Some(Self {
+            table: table.to_bytes().into(),
+            codes,
+        })
     }
 }
 

@@ -59,7 +59,9 @@ impl Values {
         Ok(match array.data_type() {
             DataType::Boolean => Self::Bits(array.as_boolean().values().clone()),
             DataType::Utf8 => Self::Variable(VariableValues::of(array.as_string::<i32>(), false)),
-            DataType::LargeUtf8 => Self::Variable(VariableValues::of(array.as_string::<i64>(), true)),
+            DataType::LargeUtf8 => {
+                Self::Variable(VariableValues::of(array.as_string::<i64>(), true))
+            }
             DataType::Binary => Self::Variable(VariableValues::of(array.as_binary::<i32>(), false)),
             DataType::LargeBinary => {
                 Self::Variable(VariableValues::of(array.as_binary::<i64>(), true))
@@ -68,7 +70,10 @@ impl Values {
                 let items = array.as_fixed_size_list().values();
                 Self::List(ListValues {
                     dimension: usize::try_from(*dimension).unwrap_or(0),
-                    nulls: items.nulls().filter(|nulls| nulls.null_count() > 0).cloned(),
+                    nulls: items
+                        .nulls()
+                        .filter(|nulls| nulls.null_count() > 0)
+                        .cloned(),
                     items: Box::new(Self::of(items)?),
                     len: array.len(),
                 })
@@ -126,7 +131,10 @@ impl FixedValues {
         if lane && bytes.as_ptr().align_offset(width) != 0 {
             let mut aligned = MutableBuffer::new(bytes.len());
             aligned.extend_from_slice(&bytes);
-            return Self { width, bytes: aligned.into() };
+            return Self {
+                width,
+                bytes: aligned.into(),
+            };
         }
         Self { width, bytes }
     }
@@ -149,8 +157,12 @@ impl FixedValues {
     /// The values with each null one replaced by the value before it, so that what happens to be
     /// stored under nulls costs nothing. At the start the first valid value is used.
     pub(crate) fn without_nulls(self, validity: Option<&NullBuffer>) -> Self {
-        let Some(validity) = validity else { return self };
-        let Some(first) = validity.valid_indices().next() else { return self };
+        let Some(validity) = validity else {
+            return self;
+        };
+        let Some(first) = validity.valid_indices().next() else {
+            return self;
+        };
         let width = self.width;
         let mut filled = MutableBuffer::new(self.bytes.len());
         let mut last = first;
@@ -158,7 +170,10 @@ impl FixedValues {
             last = if valid { at } else { last };
             filled.extend_from_slice(&self.bytes[last * width..(last + 1) * width]);
         }
-        Self { width, bytes: filled.into() }
+        Self {
+            width,
+            bytes: filled.into(),
+        }
     }
 
     /// Whether all values have the same bytes.
@@ -172,9 +187,16 @@ impl VariableValues {
     fn of<T: ByteArrayType>(array: &GenericByteArray<T>, large: bool) -> Self {
         let source = array.value_offsets();
         let first = source.first().map_or(0, |offset| offset.as_usize());
-        let offsets: Vec<usize> = source.iter().map(|offset| offset.as_usize() - first).collect();
+        let offsets: Vec<usize> = source
+            .iter()
+            .map(|offset| offset.as_usize() - first)
+            .collect();
         let length = offsets.last().copied().unwrap_or(0);
-        Self { large, offsets, bytes: array.values().slice_with_length(first, length) }
+        Self {
+            large,
+            offsets,
+            bytes: array.values().slice_with_length(first, length),
+        }
     }
 
     /// How many there are.
@@ -189,12 +211,18 @@ impl VariableValues {
 
     /// All values in order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &[u8]> {
-        self.offsets.windows(2).map(|pair| &self.bytes[pair[0]..pair[1]])
+        self.offsets
+            .windows(2)
+            .map(|pair| &self.bytes[pair[0]..pair[1]])
     }
 
     /// Bytes of the longest value.
     pub(crate) fn longest(&self) -> usize {
-        self.offsets.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0)
+        self.offsets
+            .windows(2)
+            .map(|pair| pair[1] - pair[0])
+            .max()
+            .unwrap_or(0)
     }
 
     /// Bytes of a stored offset.
@@ -242,9 +270,17 @@ mod tests {
 
     #[test]
     fn nulls_take_the_value_before_them_or_else_the_first() {
-        let array: ArrayRef =
-            Arc::new(Int32Array::from(vec![None, Some(4), None, None, Some(6), None]));
-        let Values::Fixed(values) = Values::of(&array).unwrap() else { panic!("fixed") };
+        let array: ArrayRef = Arc::new(Int32Array::from(vec![
+            None,
+            Some(4),
+            None,
+            None,
+            Some(6),
+            None,
+        ]));
+        let Values::Fixed(values) = Values::of(&array).unwrap() else {
+            panic!("fixed")
+        };
         let filled = values.without_nulls(array.nulls());
         assert_eq!(filled.lanes::<u32>(), [4, 4, 4, 4, 6, 6]);
     }
@@ -255,9 +291,14 @@ mod tests {
         let Values::Variable(values) = Values::of(&array.slice(1, 2)).unwrap() else {
             panic!("variable")
         };
-        assert_eq!((values.offsets.as_slice(), values.bytes.as_slice()), (&[0, 0, 3][..], &b"cde"[..]));
+        assert_eq!(
+            (values.offsets.as_slice(), values.bytes.as_slice()),
+            (&[0, 0, 3][..], &b"cde"[..])
+        );
         let array: ArrayRef = Arc::new(Int32Array::from(vec![1, 2, 3]));
-        let Values::Fixed(values) = Values::of(&array.slice(2, 1)).unwrap() else { panic!("fixed") };
+        let Values::Fixed(values) = Values::of(&array.slice(2, 1)).unwrap() else {
+            panic!("fixed")
+        };
         assert_eq!(values.lanes::<u32>(), [3]);
     }
 
@@ -265,7 +306,9 @@ mod tests {
     fn unaligned_binaries_can_be_seen_as_integers() {
         let bytes = Buffer::from_vec((0..17_u8).collect::<Vec<_>>()).slice(1);
         let array: ArrayRef = Arc::new(FixedSizeBinaryArray::new(8, bytes, None));
-        let Values::Fixed(values) = Values::of(&array).unwrap() else { panic!("fixed") };
+        let Values::Fixed(values) = Values::of(&array).unwrap() else {
+            panic!("fixed")
+        };
         assert_eq!(values.lanes::<u64>().len(), 2);
         assert!(!values.is_constant());
     }
@@ -273,7 +316,9 @@ mod tests {
     #[test]
     fn equal_strings_are_constant_whatever_the_nulls_hide() {
         let array: ArrayRef = Arc::new(StringArray::from(vec![Some("a"), None, Some("a")]));
-        let Values::Variable(values) = Values::of(&array).unwrap() else { panic!("variable") };
+        let Values::Variable(values) = Values::of(&array).unwrap() else {
+            panic!("variable")
+        };
         assert_eq!(values.constant(array.nulls()), Some(&b"a"[..]));
         assert_eq!(values.constant(None), None);
     }

@@ -20,7 +20,9 @@ pub(crate) fn for_each_parallel<T: Sync, R: Send>(
     let run = || {
         while let Some((number, item)) = take(&next, items) {
             let result = work(item);
-            done.lock().unwrap_or_else(PoisonError::into_inner).push((number, result));
+            done.lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push((number, result));
         }
     };
     thread::scope(|scope| {
@@ -48,7 +50,12 @@ mod tests {
         let items: Vec<usize> = (0..100).collect();
         for threads in [0, 1, 3, 200] {
             let doubled = for_each_parallel(&items, threads, |item| item * 2);
-            assert!(doubled.iter().enumerate().all(|(at, value)| *value == at * 2));
+            assert!(
+                doubled
+                    .iter()
+                    .enumerate()
+                    .all(|(at, value)| *value == at * 2)
+            );
         }
     }
 }

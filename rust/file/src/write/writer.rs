@@ -83,7 +83,15 @@ impl FileWriter {
     pub fn new(sink: Box<dyn Sink>, schema: Schema, options: WriteOptions) -> Result<Self> {
         let prepared = prepare(&schema, &options);
         let (arrow, columns) = prepared.map_err(|error| error.in_file(sink.location()))?;
-        Ok(Self { sink, schema, arrow, options, columns, global_buffers: Vec::new(), rows: 0 })
+        Ok(Self {
+            sink,
+            schema,
+            arrow,
+            options,
+            columns,
+            global_buffers: Vec::new(),
+            rows: 0,
+        })
     }
 
     /// Appends the rows of a batch, whose columns are found by name.
@@ -116,7 +124,9 @@ impl FileWriter {
     /// About how many bytes the file has so far, counting rows that wait at their size in memory.
     pub fn bytes(&self) -> u64 {
         let pending: usize = self.columns.iter().map(Column::pending_bytes).sum();
-        self.sink.position().saturating_add(u64::try_from(pending).unwrap_or(u64::MAX))
+        self.sink
+            .position()
+            .saturating_add(u64::try_from(pending).unwrap_or(u64::MAX))
     }
 
     /// Writes what waits, completes the file and says what it holds. With `sync`, a local file has
@@ -129,7 +139,12 @@ impl FileWriter {
         let written = self.write_rest();
         let columns = written.map_err(|error| error.in_file(self.sink.location()))?;
         let size = self.sink.finish(sync)?;
-        Ok(WrittenFile { rows: self.rows, size, version: self.options.version, columns })
+        Ok(WrittenFile {
+            rows: self.rows,
+            size,
+            version: self.options.version,
+            columns,
+        })
     }
 
     fn write_batch(&mut self, batch: &RecordBatch) -> Result<()> {
@@ -147,8 +162,10 @@ impl FileWriter {
                 .in_column(field.name()));
             }
             if !field.is_nullable() && array.logical_null_count() > 0 {
-                return Err(FileError::invalid_input("the column is not nullable, and has nulls")
-                    .in_column(field.name()));
+                return Err(
+                    FileError::invalid_input("the column is not nullable, and has nulls")
+                        .in_column(field.name()),
+                );
             }
             arrays.push(Arc::clone(array));
         }
@@ -201,7 +218,11 @@ impl FileWriter {
     }
 
     fn write_page(&mut self, column: usize, page: Page) -> Result<()> {
-        let buffers = page.buffers.iter().map(|buffer| self.put(buffer)).collect::<Result<_>>()?;
+        let buffers = page
+            .buffers
+            .iter()
+            .map(|buffer| self.put(buffer))
+            .collect::<Result<_>>()?;
         self.columns[column].add_page(page.rows, buffers, page.layout);
         Ok(())
     }
@@ -210,7 +231,11 @@ impl FileWriter {
     fn write_metadata(&mut self) -> Result<()> {
         let (fields, metadata) = self.schema.to_proto();
         let schema = Some(SchemaMessage { fields, metadata });
-        let descriptor = FileDescriptor { schema, length: self.rows }.encode_to_vec();
+        let descriptor = FileDescriptor {
+            schema,
+            length: self.rows,
+        }
+        .encode_to_vec();
         self.align()?;
         let start = self.sink.position();
         self.sink.write(&descriptor)?;
@@ -253,7 +278,9 @@ impl FileWriter {
     fn align(&mut self) -> Result<()> {
         let gap = self.sink.position().next_multiple_of(ALIGNMENT) - self.sink.position();
         let padding = [PADDING; 64];
-        Ok(self.sink.write(&padding[..usize::try_from(gap).unwrap_or(0)])?)
+        Ok(self
+            .sink
+            .write(&padding[..usize::try_from(gap).unwrap_or(0)])?)
     }
 }
 
@@ -266,10 +293,15 @@ fn prepare(schema: &Schema, options: &WriteOptions) -> Result<(SchemaRef, Vec<Co
     schema.check_version(options.version)?;
     let leaves = leaves_of(schema)?;
     // Many columns share what one may buffer, so that a file of thousands does not hoard memory.
-    let budget = usize::try_from(options.page_bytes).unwrap_or(usize::MAX).max(1);
+    let budget = usize::try_from(options.page_bytes)
+        .unwrap_or(usize::MAX)
+        .max(1);
     let shared = (MAX_PENDING_BYTES / leaves.len().max(1)).max(MIN_PAGE_BYTES);
     let page_bytes = budget.min(shared);
-    let columns = leaves.into_iter().map(|leaf| Column::new(leaf, page_bytes)).collect();
+    let columns = leaves
+        .into_iter()
+        .map(|leaf| Column::new(leaf, page_bytes))
+        .collect();
     Ok((Arc::new(schema.to_arrow()?), columns))
 }
 

@@ -17,7 +17,11 @@ const COLUMN: &str = "row_id";
 
 pub(super) fn write(rows: &RoaringBitmap) -> Result<Bytes> {
     let failed = |error: ArrowError| TableError::corrupt(error.to_string());
-    let schema = Arc::new(Schema::new(vec![Field::new(COLUMN, DataType::UInt32, false)]));
+    let schema = Arc::new(Schema::new(vec![Field::new(
+        COLUMN,
+        DataType::UInt32,
+        false,
+    )]));
     let positions = UInt32Array::from_iter_values(rows.iter());
     let batch = RecordBatch::try_new(Arc::clone(&schema), vec![Arc::new(positions)]);
     let options = IpcWriteOptions::try_new(64, false, MetadataVersion::V5)
@@ -38,7 +42,9 @@ pub(super) fn read(bytes: &Bytes) -> Result<RoaringBitmap> {
     let mut rows = RoaringBitmap::new();
     for batch in reader {
         let batch = batch.map_err(damaged)?;
-        let column = batch.column_by_name(COLUMN).filter(|column| column.null_count() == 0);
+        let column = batch
+            .column_by_name(COLUMN)
+            .filter(|column| column.null_count() == 0);
         let positions = column.and_then(|c| c.as_any().downcast_ref::<UInt32Array>());
         let Some(positions) = positions else {
             return Err(TableError::corrupt(

@@ -20,7 +20,9 @@ const BITMAP_FROM: u64 = 5000;
 ///
 /// When the file cannot be read, is damaged, or names rows that the fragment does not have.
 pub fn read_deletions(store: &dyn Store, fragment: &Fragment) -> Result<RoaringBitmap> {
-    let Some(file) = &fragment.deletion else { return Ok(RoaringBitmap::new()) };
+    let Some(file) = &fragment.deletion else {
+        return Ok(RoaringBitmap::new());
+    };
     if file.base_id.is_some() {
         return Err(TableError::unsupported(
             "a deletion file under another base path is not supported by this version of pennon",
@@ -74,7 +76,10 @@ fn path_of(fragment_id: u64, file: &DeletionFile) -> String {
         DeletionFileType::Array => "arrow",
         DeletionFileType::Bitmap => "bin",
     };
-    format!("{DELETIONS}/{fragment_id}-{}-{}.{suffix}", file.read_version, file.id)
+    format!(
+        "{DELETIONS}/{fragment_id}-{}-{}.{suffix}",
+        file.read_version, file.id
+    )
 }
 
 fn parse(bytes: &Bytes, file_type: DeletionFileType) -> Result<RoaringBitmap> {
@@ -87,11 +92,9 @@ fn parse(bytes: &Bytes, file_type: DeletionFileType) -> Result<RoaringBitmap> {
 
 fn check(rows: RoaringBitmap, physical_rows: Option<u64>) -> Result<RoaringBitmap> {
     match (rows.max(), physical_rows) {
-        (Some(last), Some(physical)) if u64::from(last) >= physical => {
-            Err(TableError::corrupt(format!(
-                "row {last} is marked as deleted, and the fragment has {physical} rows"
-            )))
-        }
+        (Some(last), Some(physical)) if u64::from(last) >= physical => Err(TableError::corrupt(
+            format!("row {last} is marked as deleted, and the fragment has {physical} rows"),
+        )),
         _ => Ok(rows),
     }
 }
@@ -117,10 +120,16 @@ mod tests {
         for count in [1, 4999, 5000, 9000] {
             let rows: RoaringBitmap = (0..count).map(|row| row * 3).collect();
             let file = write_deletions(store.as_ref(), 0, 7, &rows, false).unwrap();
-            let expected =
-                if count < 5000 { DeletionFileType::Array } else { DeletionFileType::Bitmap };
+            let expected = if count < 5000 {
+                DeletionFileType::Array
+            } else {
+                DeletionFileType::Bitmap
+            };
             assert_eq!(file.file_type, expected);
-            assert_eq!(read_deletions(store.as_ref(), &fragment(file, 30_000)).unwrap(), rows);
+            assert_eq!(
+                read_deletions(store.as_ref(), &fragment(file, 30_000)).unwrap(),
+                rows
+            );
         }
     }
 

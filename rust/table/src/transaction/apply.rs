@@ -53,7 +53,10 @@ fn empty(version: FileVersion) -> Manifest {
         schema: pennon_file::Schema::default(),
         fragments: Arc::default(),
         timestamp: SystemTime::now(),
-        rest: proto::Manifest { data_format: Some(data_format(version)), ..Default::default() },
+        rest: proto::Manifest {
+            data_format: Some(data_format(version)),
+            ..Default::default()
+        },
         indices: Vec::new(),
         transaction: None,
     }
@@ -79,7 +82,11 @@ fn apply(
             next.fragments = Arc::default();
             next.fragments = Arc::new(admit(next, fragments)?);
         }
-        Operation::Delete { updated_fragments, deleted_fragment_ids, .. } => {
+        Operation::Delete {
+            updated_fragments,
+            deleted_fragment_ids,
+            ..
+        } => {
             delete(next, updated_fragments, deleted_fragment_ids)?;
         }
         Operation::Restore { .. } => {}
@@ -91,7 +98,9 @@ fn apply(
 /// Gives new fragments their ids and, where rows have stable ids, the rows theirs.
 fn admit(next: &mut Manifest, fragments: &[Fragment]) -> Result<Vec<Fragment>> {
     let too_many = || TableError::invalid_input("the dataset has no fragment ids left");
-    let mut id = next.max_fragment_id().map_or(Some(0), |id| id.checked_add(1));
+    let mut id = next
+        .max_fragment_id()
+        .map_or(Some(0), |id| id.checked_add(1));
     let mut admitted = Vec::with_capacity(fragments.len());
     for fragment in fragments {
         let mut fragment = fragment.clone();
@@ -114,7 +123,11 @@ fn delete(next: &mut Manifest, updated: &[Fragment], gone: &[u64]) -> Result<()>
     let mut updated: BTreeMap<u64, &Fragment> = updated.iter().map(|f| (f.id, f)).collect();
     let gone: BTreeSet<u64> = gone.iter().copied().collect();
     let mut fragments = Vec::with_capacity(next.fragments.len());
-    for fragment in next.fragments.iter().filter(|fragment| !gone.contains(&fragment.id)) {
+    for fragment in next
+        .fragments
+        .iter()
+        .filter(|fragment| !gone.contains(&fragment.id))
+    {
         match updated.remove(&fragment.id) {
             Some(changed) => fragments.push(changed.clone()),
             None => fragments.push(fragment.clone()),
@@ -143,13 +156,21 @@ fn bring_back(latest: &Manifest, restored: Option<&Manifest>) -> Result<Manifest
 
 /// Whether a data file's version differs from the one that the manifest names.
 fn has_other_versions(manifest: &Manifest) -> bool {
-    let Ok(version) = manifest.data_version() else { return false };
-    let mut files = manifest.fragments.iter().flat_map(|fragment| &fragment.files);
+    let Ok(version) = manifest.data_version() else {
+        return false;
+    };
+    let mut files = manifest
+        .fragments
+        .iter()
+        .flat_map(|fragment| &fragment.files);
     files.any(|file| file.version().is_some_and(|other| other != version))
 }
 
 fn data_format(version: FileVersion) -> proto::DataStorageFormat {
-    proto::DataStorageFormat { file_format: "lance".to_owned(), version: version.to_string() }
+    proto::DataStorageFormat {
+        file_format: "lance".to_owned(),
+        version: version.to_string(),
+    }
 }
 
 fn writer_version() -> proto::WriterVersion {

@@ -46,7 +46,12 @@ pub struct CommitOptions {
 impl Default for CommitOptions {
     /// Synced, 20 attempts.
     fn default() -> Self {
-        Self { sync: true, max_attempts: 20, data_version: None, affected_rows: None }
+        Self {
+            sync: true,
+            max_attempts: 20,
+            data_version: None,
+            affected_rows: None,
+        }
     }
 }
 
@@ -67,12 +72,22 @@ pub fn commit(
     let store = store.as_ref();
     match transaction.read_version {
         0 => create(store, &transaction, options),
-        _ => Attempts { store, checked: transaction.read_version, transaction, options }.run(),
+        _ => Attempts {
+            store,
+            checked: transaction.read_version,
+            transaction,
+            options,
+        }
+        .run(),
     }
     .map_err(|error| error.at(store.root()))
 }
 
-fn create(store: &dyn Store, transaction: &Transaction, options: &CommitOptions) -> Result<Snapshot> {
+fn create(
+    store: &dyn Store,
+    transaction: &Transaction,
+    options: &CommitOptions,
+) -> Result<Snapshot> {
     match Snapshot::latest(store) {
         Err(error) if error.kind() == TableErrorKind::DatasetNotFound => {}
         Err(error) => return Err(error),
@@ -130,7 +145,9 @@ impl Attempts<'_> {
     fn catch_up(&mut self, latest: &Manifest) -> Result<()> {
         let ours = Footprint::of(Some(&self.transaction.to_proto()));
         for version in self.checked + 1..=latest.version {
-            let Some(theirs) = self.footprint_of(version, latest)? else { continue };
+            let Some(theirs) = self.footprint_of(version, latest)? else {
+                continue;
+            };
             match compare(&ours, &theirs) {
                 Verdict::Compatible => {}
                 Verdict::Rebase => self.rebase(version, latest)?,
@@ -175,18 +192,30 @@ impl Attempts<'_> {
 
     /// Unites the deletions of ours with those that were committed meanwhile.
     fn rebase(&mut self, version: u64, latest: &Manifest) -> Result<()> {
-        let Operation::Delete { updated_fragments, .. } = &self.transaction.operation else {
+        let Operation::Delete {
+            updated_fragments, ..
+        } = &self.transaction.operation
+        else {
             return Ok(());
         };
         let mut rebased = Vec::with_capacity(updated_fragments.len());
         for ours in updated_fragments {
-            let theirs = latest.fragments.iter().find(|fragment| fragment.id == ours.id);
-            match theirs.map(|theirs| self.unite(ours, theirs, latest.version)).transpose()? {
+            let theirs = latest
+                .fragments
+                .iter()
+                .find(|fragment| fragment.id == ours.id);
+            match theirs
+                .map(|theirs| self.unite(ours, theirs, latest.version))
+                .transpose()?
+            {
                 Some(Some(united)) => rebased.push(united),
                 _ => return Err(self.conflict(version, &Footprint::of(None))),
             }
         }
-        if let Operation::Delete { updated_fragments, .. } = &mut self.transaction.operation {
+        if let Operation::Delete {
+            updated_fragments, ..
+        } = &mut self.transaction.operation
+        {
             *updated_fragments = rebased;
         }
         self.transaction.read_version = latest.version;
@@ -196,7 +225,11 @@ impl Attempts<'_> {
     /// Their fragment with the rows of ours deleted too; `None` when both touched the same row,
     /// when no row would be left, or when the rows of ours are not known.
     fn unite(&self, ours: &Fragment, theirs: &Fragment, latest: u64) -> Result<Option<Fragment>> {
-        let Some(affected) = self.options.affected_rows.as_ref().and_then(|r| r.get(&ours.id))
+        let Some(affected) = self
+            .options
+            .affected_rows
+            .as_ref()
+            .and_then(|r| r.get(&ours.id))
         else {
             return Ok(None);
         };
@@ -209,14 +242,15 @@ impl Attempts<'_> {
             return Ok(None);
         }
         let file = write_deletions(self.store, theirs.id, latest, &all, self.options.sync)?;
-        Ok(Some(Fragment { deletion: Some(file), ..theirs.clone() }))
+        Ok(Some(Fragment {
+            deletion: Some(file),
+            ..theirs.clone()
+        }))
     }
 
     fn restored(&self) -> Result<Option<Arc<Manifest>>> {
         match self.transaction.operation {
-            Operation::Restore { version } => {
-                Ok(Some(Snapshot::at(self.store, version)?.manifest))
-            }
+            Operation::Restore { version } => Ok(Some(Snapshot::at(self.store, version)?.manifest)),
             _ => Ok(None),
         }
     }
@@ -260,16 +294,25 @@ fn publish(
     options: &CommitOptions,
 ) -> Result<Option<Snapshot>> {
     let path = format!("{TRANSACTIONS}/{}", transaction.file_name());
-    store.put(&path, transaction.to_proto().encode_to_vec().into(), options.sync)?;
+    store.put(
+        &path,
+        transaction.to_proto().encode_to_vec().into(),
+        options.sync,
+    )?;
     let path = naming.manifest(manifest.version);
     match store.put_if_absent(&path, manifest.encode(), options.sync)? {
-        PutOutcome::Created => Ok(Some(Snapshot { manifest: Arc::new(manifest), naming })),
+        PutOutcome::Created => Ok(Some(Snapshot {
+            manifest: Arc::new(manifest),
+            naming,
+        })),
         PutOutcome::AlreadyExists => Ok(None),
     }
 }
 
 /// Waits for a random time that grows with the attempts.
 fn pause(attempt: u32) {
-    let longest = 4u64.saturating_mul(1 << attempt.min(8)).min(LONGEST_PAUSE_MS);
+    let longest = 4u64
+        .saturating_mul(1 << attempt.min(8))
+        .min(LONGEST_PAUSE_MS);
     thread::sleep(Duration::from_millis(random_id() % longest + 1));
 }

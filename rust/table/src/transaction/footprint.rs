@@ -109,49 +109,79 @@ impl Footprint {
     pub(crate) fn of(transaction: Option<&proto::Transaction>) -> Self {
         match transaction.and_then(|transaction| transaction.operation.as_ref()) {
             Some(operation) => of_operation(operation),
-            None => Self { name: "Unknown", scope: Scope::Opaque, ..Self::default() },
+            None => Self {
+                name: "Unknown",
+                scope: Scope::Opaque,
+                ..Self::default()
+            },
         }
     }
 }
 
 fn of_operation(operation: &Wire) -> Footprint {
-    let named = |name| Footprint { name, ..Footprint::default() };
+    let named = |name| Footprint {
+        name,
+        ..Footprint::default()
+    };
     match operation {
-        Wire::Append(append) => Footprint { stores: stored(&append.fragments), ..named("Append") },
+        Wire::Append(append) => Footprint {
+            stores: stored(&append.fragments),
+            ..named("Append")
+        },
         Wire::Delete(delete) => Footprint {
             marks: ids(&delete.updated_fragments),
             rewrites: delete.deleted_fragment_ids.iter().copied().collect(),
             ..named("Delete")
         },
         Wire::Update(update) => of_update(update),
-        Wire::Overwrite(_) => Footprint { scope: Scope::Overwrite, ..named("Overwrite") },
-        Wire::Restore(_) => Footprint { scope: Scope::Restore, ..named("Restore") },
+        Wire::Overwrite(_) => Footprint {
+            scope: Scope::Overwrite,
+            ..named("Overwrite")
+        },
+        Wire::Restore(_) => Footprint {
+            scope: Scope::Restore,
+            ..named("Restore")
+        },
         Wire::Rewrite(rewrite) => {
             let groups = rewrite.groups.iter().flat_map(|group| &group.old_fragments);
             let old = groups.chain(&rewrite.old_fragments);
-            Footprint { rewrites: old.map(|fragment| fragment.id).collect(), ..named("Rewrite") }
+            Footprint {
+                rewrites: old.map(|fragment| fragment.id).collect(),
+                ..named("Rewrite")
+            }
         }
         Wire::DataReplacement(replacement) => Footprint {
-            rewrites: replacement.replacements.iter().map(|group| group.fragment_id).collect(),
+            rewrites: replacement
+                .replacements
+                .iter()
+                .map(|group| group.fragment_id)
+                .collect(),
             ..named("DataReplacement")
         },
         Wire::Merge(merge) => Footprint {
             schema: match merge.preserves_nullability {
-                true => SchemaEffect::Merges { keeps: merge.schema.iter().map(|f| f.id).collect() },
-                false => SchemaEffect::Tightens { rewrites_fragments: true },
+                true => SchemaEffect::Merges {
+                    keeps: merge.schema.iter().map(|f| f.id).collect(),
+                },
+                false => SchemaEffect::Tightens {
+                    rewrites_fragments: true,
+                },
             },
             ..named("Merge")
         },
         Wire::Project(project) => Footprint {
             schema: match project.preserves_nullability {
                 true => SchemaEffect::Projects,
-                false => SchemaEffect::Tightens { rewrites_fragments: false },
+                false => SchemaEffect::Tightens {
+                    rewrites_fragments: false,
+                },
             },
             ..named("Project")
         },
-        Wire::UpdateMemWalState(_) => {
-            Footprint { scope: Scope::Opaque, ..named("UpdateMemWalState") }
-        }
+        Wire::UpdateMemWalState(_) => Footprint {
+            scope: Scope::Opaque,
+            ..named("UpdateMemWalState")
+        },
         Wire::CreateIndex(_) => named("CreateIndex"),
         Wire::ReserveFragments(_) => named("ReserveFragments"),
         Wire::UpdateConfig(_) => named("UpdateConfig"),
@@ -182,7 +212,11 @@ fn ids(fragments: &[proto::DataFragment]) -> BTreeSet<u64> {
 }
 
 fn stored(fragments: &[proto::DataFragment]) -> BTreeSet<i32> {
-    fragments.iter().flat_map(|fragment| &fragment.files).flat_map(|f| f.fields.clone()).collect()
+    fragments
+        .iter()
+        .flat_map(|fragment| &fragment.files)
+        .flat_map(|f| f.fields.clone())
+        .collect()
 }
 
 #[cfg(test)]
@@ -192,12 +226,21 @@ mod tests {
     use super::*;
 
     fn fragment(id: u64) -> proto::DataFragment {
-        let file = proto::DataFile { fields: vec![0], ..proto::DataFile::default() };
-        proto::DataFragment { id, files: vec![file], ..proto::DataFragment::default() }
+        let file = proto::DataFile {
+            fields: vec![0],
+            ..proto::DataFile::default()
+        };
+        proto::DataFragment {
+            id,
+            files: vec![file],
+            ..proto::DataFragment::default()
+        }
     }
 
     fn append() -> Wire {
-        Wire::Append(wire::Append { fragments: vec![fragment(0)] })
+        Wire::Append(wire::Append {
+            fragments: vec![fragment(0)],
+        })
     }
 
     fn delete(updated: u64) -> Wire {
@@ -208,7 +251,10 @@ mod tests {
     }
 
     fn delete_whole(id: u64) -> Wire {
-        Wire::Delete(wire::Delete { deleted_fragment_ids: vec![id], ..wire::Delete::default() })
+        Wire::Delete(wire::Delete {
+            deleted_fragment_ids: vec![id],
+            ..wire::Delete::default()
+        })
     }
 
     fn update_rows(updated: u64) -> Wire {
@@ -232,21 +278,39 @@ mod tests {
             old_fragments: vec![fragment(old)],
             new_fragments: vec![fragment(9)],
         };
-        Wire::Rewrite(wire::Rewrite { groups: vec![group], ..wire::Rewrite::default() })
+        Wire::Rewrite(wire::Rewrite {
+            groups: vec![group],
+            ..wire::Rewrite::default()
+        })
     }
 
     fn replacement(id: u64) -> Wire {
-        let group = wire::data_replacement::DataReplacementGroup { fragment_id: id, new_file: None };
-        Wire::DataReplacement(wire::DataReplacement { replacements: vec![group] })
+        let group = wire::data_replacement::DataReplacementGroup {
+            fragment_id: id,
+            new_file: None,
+        };
+        Wire::DataReplacement(wire::DataReplacement {
+            replacements: vec![group],
+        })
     }
 
     fn merge(preserves_nullability: bool, field: i32) -> Wire {
-        let schema = vec![pennon_proto::file::Field { id: field, ..Default::default() }];
-        Wire::Merge(wire::Merge { preserves_nullability, schema, ..wire::Merge::default() })
+        let schema = vec![pennon_proto::file::Field {
+            id: field,
+            ..Default::default()
+        }];
+        Wire::Merge(wire::Merge {
+            preserves_nullability,
+            schema,
+            ..wire::Merge::default()
+        })
     }
 
     fn project(preserves_nullability: bool) -> Wire {
-        Wire::Project(wire::Project { preserves_nullability, ..wire::Project::default() })
+        Wire::Project(wire::Project {
+            preserves_nullability,
+            ..wire::Project::default()
+        })
     }
 
     /// What committing `ours` after `theirs` comes to.
@@ -265,29 +329,85 @@ mod tests {
             ("append", append(), [Ok, Ok, Ok, Ok]),
             ("delete, same fragment", delete(1), [Ok, Rebase, Ok, Ok]),
             ("delete, other fragment", delete(2), [Ok, Ok, Ok, Ok]),
-            ("delete of the whole fragment", delete_whole(1), [Ok, Retry, Ok, Ok]),
-            ("update rows, same fragment", update_rows(1), [Ok, Rebase, Ok, Ok]),
-            ("update rows, other fragment", update_rows(2), [Ok, Ok, Ok, Ok]),
-            ("update columns, same fragment", update_columns(1), [Ok, Retry, Ok, Ok]),
-            ("update columns, other fragment", update_columns(2), [Ok, Ok, Ok, Ok]),
+            (
+                "delete of the whole fragment",
+                delete_whole(1),
+                [Ok, Retry, Ok, Ok],
+            ),
+            (
+                "update rows, same fragment",
+                update_rows(1),
+                [Ok, Rebase, Ok, Ok],
+            ),
+            (
+                "update rows, other fragment",
+                update_rows(2),
+                [Ok, Ok, Ok, Ok],
+            ),
+            (
+                "update columns, same fragment",
+                update_columns(1),
+                [Ok, Retry, Ok, Ok],
+            ),
+            (
+                "update columns, other fragment",
+                update_columns(2),
+                [Ok, Ok, Ok, Ok],
+            ),
             ("overwrite", overwrite.clone(), [In, In, Retry, Ok]),
-            ("create index", Wire::CreateIndex(Default::default()), [Ok, Ok, Ok, Ok]),
+            (
+                "create index",
+                Wire::CreateIndex(Default::default()),
+                [Ok, Ok, Ok, Ok],
+            ),
             ("rewrite, same fragment", rewrite(1), [Ok, Retry, Ok, Ok]),
             ("rewrite, other fragment", rewrite(2), [Ok, Ok, Ok, Ok]),
-            ("data replacement, same fragment", replacement(1), [Ok, Retry, Ok, Ok]),
-            ("data replacement, other fragment", replacement(2), [Ok, Ok, Ok, Ok]),
-            ("data overlay", Wire::DataOverlay(Default::default()), [Ok, Ok, Ok, Ok]),
+            (
+                "data replacement, same fragment",
+                replacement(1),
+                [Ok, Retry, Ok, Ok],
+            ),
+            (
+                "data replacement, other fragment",
+                replacement(2),
+                [Ok, Ok, Ok, Ok],
+            ),
+            (
+                "data overlay",
+                Wire::DataOverlay(Default::default()),
+                [Ok, Ok, Ok, Ok],
+            ),
             ("merge that preserves", merge(true, 0), [Ok, Retry, Ok, Ok]),
             ("merge that casts", merge(true, 5), [Retry, Retry, Ok, Ok]),
-            ("merge that tightens", merge(false, 0), [Retry, Retry, Ok, Ok]),
+            (
+                "merge that tightens",
+                merge(false, 0),
+                [Retry, Retry, Ok, Ok],
+            ),
             ("project that preserves", project(true), [Ok, Ok, Ok, Ok]),
             ("project that tightens", project(false), [Retry, Ok, Ok, Ok]),
             ("restore", restore.clone(), [In, In, Ok, Ok]),
-            ("reserve fragments", Wire::ReserveFragments(Default::default()), [Ok, Ok, Ok, Ok]),
-            ("update config", Wire::UpdateConfig(Default::default()), [Ok, Ok, Ok, Ok]),
-            ("mem wal", Wire::UpdateMemWalState(Default::default()), [In, In, In, In]),
+            (
+                "reserve fragments",
+                Wire::ReserveFragments(Default::default()),
+                [Ok, Ok, Ok, Ok],
+            ),
+            (
+                "update config",
+                Wire::UpdateConfig(Default::default()),
+                [Ok, Ok, Ok, Ok],
+            ),
+            (
+                "mem wal",
+                Wire::UpdateMemWalState(Default::default()),
+                [In, In, In, In],
+            ),
             ("clone", Wire::Clone(Default::default()), [Ok, Ok, Ok, Ok]),
-            ("update bases", Wire::UpdateBases(Default::default()), [Ok, Ok, Ok, Ok]),
+            (
+                "update bases",
+                Wire::UpdateBases(Default::default()),
+                [Ok, Ok, Ok, Ok],
+            ),
         ];
         let ours = [append(), delete(1), overwrite, restore];
         for (name, theirs, expected) in &theirs {
@@ -300,7 +420,10 @@ mod tests {
     fn an_unknown_operation_blocks_everything() {
         let unknown = Footprint::of(Some(&proto::Transaction::default()));
         for ours in [append(), delete(1), Wire::Restore(Default::default())] {
-            assert_eq!(compare(&of_operation(&ours), &unknown), Verdict::Incompatible);
+            assert_eq!(
+                compare(&of_operation(&ours), &unknown),
+                Verdict::Incompatible
+            );
         }
         assert_eq!(Footprint::of(None).scope, Scope::Opaque);
     }

@@ -62,7 +62,12 @@ pub enum Operation {
 impl Transaction {
     /// A transaction without properties.
     pub fn new(read_version: u64, operation: Operation) -> Self {
-        Self { read_version, uuid: Uuid::new_v4(), properties: BTreeMap::new(), operation }
+        Self {
+            read_version,
+            uuid: Uuid::new_v4(),
+            properties: BTreeMap::new(),
+            operation,
+        }
     }
 
     pub(crate) fn to_proto(&self) -> proto::Transaction {
@@ -101,16 +106,18 @@ impl Operation {
         use proto::transaction as wire;
         let all = |fragments: &[Fragment]| fragments.iter().map(Fragment::to_proto).collect();
         match self {
-            Self::Append { fragments } => {
-                wire::Operation::Append(wire::Append { fragments: all(fragments) })
-            }
-            Self::Delete { updated_fragments, deleted_fragment_ids, predicate } => {
-                wire::Operation::Delete(wire::Delete {
-                    updated_fragments: all(updated_fragments),
-                    deleted_fragment_ids: deleted_fragment_ids.clone(),
-                    predicate: predicate.clone(),
-                })
-            }
+            Self::Append { fragments } => wire::Operation::Append(wire::Append {
+                fragments: all(fragments),
+            }),
+            Self::Delete {
+                updated_fragments,
+                deleted_fragment_ids,
+                predicate,
+            } => wire::Operation::Delete(wire::Delete {
+                updated_fragments: all(updated_fragments),
+                deleted_fragment_ids: deleted_fragment_ids.clone(),
+                predicate: predicate.clone(),
+            }),
             Self::Overwrite { schema, fragments } => {
                 let (fields, schema_metadata) = schema.to_proto();
                 wire::Operation::Overwrite(wire::Overwrite {

@@ -52,7 +52,9 @@ impl FullZipPage {
         match page.buffers.as_slice() {
             [_] => Ok(Vec::new()),
             [_, index] => Ok(vec![index.clone()]),
-            _ => Err(FileError::corrupt("a full-zip page with other than one or two buffers")),
+            _ => Err(FileError::corrupt(
+                "a full-zip page with other than one or two buffers",
+            )),
         }
     }
 
@@ -73,7 +75,9 @@ impl FullZipPage {
             Some(index) => Some(row_offsets(index, page.rows, data_bytes)?),
             None => None,
         };
-        let stride = values.fixed_bytes().map(|bytes| to_u64(bytes + control.bytes));
+        let stride = values
+            .fixed_bytes()
+            .map(|bytes| to_u64(bytes + control.bytes));
         if row_offsets.is_none() {
             let fits = stride.and_then(|stride| stride.checked_mul(page.rows));
             if nesting.max_repetition > 0 || fits.is_none_or(|bytes| bytes > data_bytes) {
@@ -83,9 +87,17 @@ impl FullZipPage {
         if (control.bits_rep > 0) != (nesting.max_repetition > 0)
             || (control.bits_def == 0 && nesting.max_definition > 0)
         {
-            return Err(FileError::corrupt("a page whose levels do not match its layers"));
+            return Err(FileError::corrupt(
+                "a page whose levels do not match its layers",
+            ));
         }
-        Ok(Self { nesting, control, values, row_offsets, data })
+        Ok(Self {
+            nesting,
+            control,
+            values,
+            row_offsets,
+            data,
+        })
     }
 
     /// Whether a column with these layers, lists or not from the outside in, can have the page.
@@ -95,7 +107,9 @@ impl FullZipPage {
 
     /// Bytes that the page takes in memory, roughly.
     pub(crate) fn memory(&self) -> usize {
-        self.row_offsets.as_ref().map_or(0, |offsets| offsets.len() * 8)
+        self.row_offsets
+            .as_ref()
+            .map_or(0, |offsets| offsets.len() * 8)
     }
 
     /// What to take for some rows of the page; the byte ranges to read are appended to `reads`.
@@ -108,7 +122,9 @@ impl FullZipPage {
             let (start, end) = (self.offset_of(range.start)?, self.offset_of(range.end)?);
             reads.push(self.data.start + start..self.data.start + end);
         }
-        Ok(FullZipPlan { rows: rows.iter().map(|range| range.end - range.start).collect() })
+        Ok(FullZipPlan {
+            rows: rows.iter().map(|range| range.end - range.start).collect(),
+        })
     }
 
     /// Appends the rows of a plan, given the bytes that it asked for.
@@ -159,7 +175,8 @@ impl FullZipPage {
             }
             if definition <= self.nesting.max_visible {
                 let is_null = definition > 0;
-                self.values.push_next(&mut rest, is_null, &mut out.values, &mut scratch.plain)?;
+                self.values
+                    .push_next(&mut rest, is_null, &mut out.values, &mut scratch.plain)?;
             }
             entries += 1;
         }
@@ -169,9 +186,10 @@ impl FullZipPage {
     /// Where a row starts within the data; one past the last row is where the data ends.
     fn offset_of(&self, row: u64) -> Result<u64> {
         let offset = match (&self.row_offsets, self.values.fixed_bytes()) {
-            (Some(offsets), _) => {
-                usize::try_from(row).ok().and_then(|row| offsets.get(row)).copied()
-            }
+            (Some(offsets), _) => usize::try_from(row)
+                .ok()
+                .and_then(|row| offsets.get(row))
+                .copied(),
             (None, Some(bytes)) => row.checked_mul(to_u64(bytes + self.control.bytes)),
             (None, None) => None,
         };
@@ -188,21 +206,31 @@ impl ControlWord {
             (0..=16, 0..=16) => 4,
             _ => return Err(FileError::corrupt("levels of more than 16 bits")),
         };
-        Ok(Self { bits_rep, bits_def, bytes })
+        Ok(Self {
+            bits_rep,
+            bits_def,
+            bytes,
+        })
     }
 
     /// Takes the levels off the front of `bytes`.
     fn read(self, bytes: &mut &[u8]) -> Result<(u16, u16)> {
         let word = read_number(bytes, self.bytes)?;
         let low = |word: u64, bits: u32| u16::try_from(word & ((1 << bits) - 1)).unwrap_or(0);
-        Ok((low(word >> self.bits_def, self.bits_rep), low(word, self.bits_def)))
+        Ok((
+            low(word >> self.bits_def, self.bits_rep),
+            low(word, self.bits_def),
+        ))
     }
 }
 
 /// Takes a little-endian number of `width` bytes, at most 8, off the front of `bytes`.
 fn read_number(bytes: &mut &[u8], width: usize) -> Result<u64> {
     let number = read_bytes(bytes, width)?;
-    Ok(number.iter().rev().fold(0, |number, &byte| (number << 8) | u64::from(byte)))
+    Ok(number
+        .iter()
+        .rev()
+        .fold(0, |number, &byte| (number << 8) | u64::from(byte)))
 }
 
 /// Takes `count` bytes off the front of `bytes`.
@@ -217,16 +245,30 @@ fn read_bytes<'a>(bytes: &mut &'a [u8], count: usize) -> Result<&'a [u8]> {
 /// Reads a repetition index, whose numbers are as wide as its size makes them.
 fn row_offsets(index: &[u8], rows: u64, data_bytes: u64) -> Result<Vec<u64>> {
     let wrong = || FileError::corrupt("the repetition index contradicts the page's rows");
-    let count = rows.checked_add(1).and_then(|count| usize::try_from(count).ok());
-    let count = count.filter(|&count| count <= index.len()).ok_or_else(wrong)?;
+    let count = rows
+        .checked_add(1)
+        .and_then(|count| usize::try_from(count).ok());
+    let count = count
+        .filter(|&count| count <= index.len())
+        .ok_or_else(wrong)?;
     let width = index.len() / count;
     if !matches!(width, 1 | 2 | 4 | 8) || index.len() % count != 0 {
         return Err(wrong());
     }
     let number = |bytes: &[u8]| bytes.iter().rev().fold(0, |n, &b| (n << 8) | u64::from(b));
     let offsets: Vec<u64> = match width {
-        4 => index.as_chunks().0.iter().map(|&o| u64::from(u32::from_le_bytes(o))).collect(),
-        8 => index.as_chunks().0.iter().map(|&offset| u64::from_le_bytes(offset)).collect(),
+        4 => index
+            .as_chunks()
+            .0
+            .iter()
+            .map(|&o| u64::from(u32::from_le_bytes(o)))
+            .collect(),
+        8 => index
+            .as_chunks()
+            .0
+            .iter()
+            .map(|&offset| u64::from_le_bytes(offset))
+            .collect(),
         _ => index.chunks_exact(width).map(number).collect(),
     };
     if !offsets.is_sorted() || offsets.last().is_none_or(|&end| end > data_bytes) {

@@ -1,7 +1,7 @@
 //! Structs whose fields are stored one after the other, some with a length in front.
 
-use super::value::{push_stored, push_variable, read_prefixed, stored_bytes};
 use super::read_bytes;
+use super::value::{push_stored, push_variable, read_prefixed, stored_bytes};
 use crate::encoding::{self, PackedWidth};
 use crate::read::coding::{Coding, VariableCoding};
 use crate::read::shape::Shape;
@@ -23,9 +23,15 @@ pub(super) fn packed_fields(
     shapes: &[Shape],
 ) -> Result<Vec<PackedField>> {
     if fields.len() != shapes.len() {
-        return Err(FileError::corrupt("a packed struct of more fields than the schema, or fewer"));
+        return Err(FileError::corrupt(
+            "a packed struct of more fields than the schema, or fewer",
+        ));
     }
-    fields.iter().zip(shapes).map(|(field, shape)| packed_field(field, shape)).collect()
+    fields
+        .iter()
+        .zip(shapes)
+        .map(|(field, shape)| packed_field(field, shape))
+        .collect()
 }
 
 fn packed_field(field: &encoding::PackedField, shape: &Shape) -> Result<PackedField> {

@@ -49,14 +49,21 @@ impl ValueReader {
     }
 
     fn fixed(bits: u64, encoding: &Encoding, shape: &Shape) -> Result<Self> {
-        let bytes = usize::try_from(bits / 8).ok().filter(|&bytes| bytes > 0 && bits % 8 == 0);
+        let bytes = usize::try_from(bits / 8)
+            .ok()
+            .filter(|&bytes| bytes > 0 && bits % 8 == 0);
         let bytes = bytes.ok_or_else(|| FileError::corrupt(format!("values of {bits} bits")))?;
         let (coding, expected) = match (shape, encoding) {
             (Shape::Bits, Encoding::Flat { bits: 8 }) => (Coding::Bits(None), Some(1)),
-            _ => (Coding::of(encoding, shape)?, stored_bytes(encoding, shape, 1)),
+            _ => (
+                Coding::of(encoding, shape)?,
+                stored_bytes(encoding, shape, 1),
+            ),
         };
         if expected != Some(bytes) {
-            return Err(FileError::unsupported(format!("values of {bits} bits for this column")));
+            return Err(FileError::unsupported(format!(
+                "values of {bits} bits for this column"
+            )));
         }
         Ok(Self::Fixed(bytes, coding))
     }
@@ -84,7 +91,9 @@ impl ValueReader {
             (Self::Fixed(_, coding), out) => bytes
                 .chunks_exact(width)
                 .try_for_each(|value| push_stored(coding, value, 1, out)),
-            _ => Err(FileError::corrupt("values of different lengths without their lengths")),
+            _ => Err(FileError::corrupt(
+                "values of different lengths without their lengths",
+            )),
         }
     }
 
@@ -109,7 +118,9 @@ impl ValueReader {
             (Self::Fixed(width, coding), out) => {
                 push_stored(coding, read_bytes(bytes, *width)?, 1, out)
             }
-            _ => Err(FileError::corrupt("values of another type than the column's")),
+            _ => Err(FileError::corrupt(
+                "values of another type than the column's",
+            )),
         }
     }
 }
@@ -117,7 +128,10 @@ impl ValueReader {
 /// Takes a length and as many bytes off the front of `bytes`.
 pub(super) fn read_prefixed<'a>(bytes: &mut &'a [u8], prefix: usize) -> Result<&'a [u8]> {
     let length = usize::try_from(read_number(bytes, prefix)?);
-    read_bytes(bytes, length.map_err(|_| FileError::corrupt("a value too long"))?)
+    read_bytes(
+        bytes,
+        length.map_err(|_| FileError::corrupt("a value too long"))?,
+    )
 }
 
 /// Appends a string from its stored form.
@@ -158,7 +172,13 @@ pub(super) fn push_stored(
             Ok(())
         }
         (Coding::Nothing, out) => out.push_filler(count),
-        (Coding::List { has_validity, items: coding }, Values::List(list)) => {
+        (
+            Coding::List {
+                has_validity,
+                items: coding,
+            },
+            Values::List(list),
+        ) => {
             let items = count * list.dimension;
             let mut rest = bytes;
             if *has_validity {
@@ -169,14 +189,23 @@ pub(super) fn push_stored(
             }
             push_stored(coding, rest, items, &mut list.items)
         }
-        _ => Err(FileError::corrupt("values of another type than the column's")),
+        _ => Err(FileError::corrupt(
+            "values of another type than the column's",
+        )),
     }
 }
 
 /// Bytes of `count` stored values, with the validity of their items.
 pub(super) fn stored_bytes(encoding: &Encoding, shape: &Shape, count: usize) -> Option<usize> {
     match (encoding, shape) {
-        (Encoding::FixedSizeList { has_validity, values, .. }, Shape::List(dimension, items)) => {
+        (
+            Encoding::FixedSizeList {
+                has_validity,
+                values,
+                ..
+            },
+            Shape::List(dimension, items),
+        ) => {
             let count = count.checked_mul(*dimension)?;
             let validity = if *has_validity { count.div_ceil(8) } else { 0 };
             validity.checked_add(stored_bytes(values, items, count)?)

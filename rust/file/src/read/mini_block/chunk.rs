@@ -35,8 +35,16 @@ impl<'a> Chunk<'a> {
     pub(crate) fn parse(bytes: &'a [u8], header: ChunkHeader) -> Result<Self> {
         let mut cursor = Cursor { bytes, at: 0 };
         let num_levels = cursor.size(2)?;
-        let repetition = if header.has_repetition { cursor.size(2)? } else { 0 };
-        let definition = if header.has_definition { cursor.size(2)? } else { 0 };
+        let repetition = if header.has_repetition {
+            cursor.size(2)?
+        } else {
+            0
+        };
+        let definition = if header.has_definition {
+            cursor.size(2)?
+        } else {
+            0
+        };
         let mut sizes = [0; MAX_BUFFERS];
         let sizes = sizes.get_mut(..header.num_buffers).ok_or_else(too_short)?;
         for size in sizes.iter_mut() {
@@ -48,7 +56,13 @@ impl<'a> Chunk<'a> {
         for (buffer, &mut size) in buffers.iter_mut().zip(sizes) {
             *buffer = cursor.buffer(size)?;
         }
-        Ok(Self { num_levels, repetition, definition, buffers, num_buffers: header.num_buffers })
+        Ok(Self {
+            num_levels,
+            repetition,
+            definition,
+            buffers,
+            num_buffers: header.num_buffers,
+        })
     }
 
     /// The value buffers.
@@ -65,9 +79,15 @@ struct Cursor<'a> {
 impl<'a> Cursor<'a> {
     /// A little-endian number of `width` bytes.
     fn size(&mut self, width: usize) -> Result<usize> {
-        let bytes = self.bytes.get(self.at..self.at + width).ok_or_else(too_short)?;
+        let bytes = self
+            .bytes
+            .get(self.at..self.at + width)
+            .ok_or_else(too_short)?;
         self.at += width;
-        Ok(bytes.iter().rev().fold(0, |size, &byte| (size << 8) | usize::from(byte)))
+        Ok(bytes
+            .iter()
+            .rev()
+            .fold(0, |size, &byte| (size << 8) | usize::from(byte)))
     }
 
     /// A buffer of `size` bytes at the next multiple of eight.
@@ -90,8 +110,12 @@ fn too_short() -> FileError {
 mod tests {
     use super::*;
 
-    const HEADER: ChunkHeader =
-        ChunkHeader { has_repetition: false, has_definition: true, num_buffers: 1, large: false };
+    const HEADER: ChunkHeader = ChunkHeader {
+        has_repetition: false,
+        has_definition: true,
+        num_buffers: 1,
+        large: false,
+    };
 
     #[test]
     fn the_chunk_of_a_tiny_page_as_in_the_specification() {

@@ -41,15 +41,21 @@ pub(super) fn decode(
         (Coding::Variable(coding), Values::Variable(out)) => {
             decode_variable(coding, first(buffers)?, count, picks, out, plain)
         }
-        (Coding::List { has_validity, items }, Values::List(out)) => {
-            decode_list(items, *has_validity, buffers, count, picks, out, plain)
-        }
+        (
+            Coding::List {
+                has_validity,
+                items,
+            },
+            Values::List(out),
+        ) => decode_list(items, *has_validity, buffers, count, picks, out, plain),
         (Coding::Packed, Values::Packed(len, fields)) => {
             *len += picks.iter().map(Range::len).sum::<usize>();
             decode_packed(first(buffers)?, picks, fields)
         }
         (Coding::Nothing, out) => out.push_filler(picks.iter().map(Range::len).sum()),
-        _ => Err(FileError::corrupt("values of another type than the column's")),
+        _ => Err(FileError::corrupt(
+            "values of another type than the column's",
+        )),
     }
 }
 
@@ -80,7 +86,9 @@ pub(super) fn decode_fixed(
 fn push_picked(bytes: &[u8], picks: &[Range<usize>], out: &mut Fixed) -> Result<()> {
     let width = out.width();
     for pick in picks {
-        let bytes = bytes.get(pick.start * width..pick.end * width).ok_or_else(too_short)?;
+        let bytes = bytes
+            .get(pick.start * width..pick.end * width)
+            .ok_or_else(too_short)?;
         out.push_bytes(bytes)?;
     }
     Ok(())
@@ -115,7 +123,9 @@ fn decode_whole(
         2 => decode_lanes::<u16>(kind, bytes, lengths, start, out),
         4 => decode_lanes::<u32>(kind, bytes, lengths, start, out),
         8 => decode_lanes::<u64>(kind, bytes, lengths, start, out),
-        _ => Err(FileError::corrupt("packed values that are not 8 to 64 bits wide")),
+        _ => Err(FileError::corrupt(
+            "packed values that are not 8 to 64 bits wide",
+        )),
     }
 }
 
@@ -184,7 +194,9 @@ fn decode_packed(bytes: &[u8], picks: &[Range<usize>], fields: &mut [Values]) ->
     let widths = fields.iter().map(value_width).collect::<Result<Vec<_>>>()?;
     let width = widths.iter().sum::<usize>();
     for pick in picks {
-        let rows = bytes.get(pick.start * width..pick.end * width).ok_or_else(too_short)?;
+        let rows = bytes
+            .get(pick.start * width..pick.end * width)
+            .ok_or_else(too_short)?;
         let mut start = 0;
         for (field, &field_width) in fields.iter_mut().zip(&widths) {
             for row in rows.chunks_exact(width) {
@@ -201,7 +213,9 @@ fn value_width(values: &Values) -> Result<usize> {
     match values {
         Values::Fixed(fixed) => Ok(fixed.width()),
         Values::List(list) => Ok(list.dimension * value_width(&list.items)?),
-        _ => Err(FileError::unsupported("a packed struct with a field of this type")),
+        _ => Err(FileError::unsupported(
+            "a packed struct with a field of this type",
+        )),
     }
 }
 
@@ -213,16 +227,14 @@ fn push_raw(values: &mut Values, bytes: &[u8]) -> Result<()> {
             list.validity.push_ones(list.dimension);
             push_raw(&mut list.items, bytes)
         }
-        _ => Err(FileError::unsupported("a packed struct with a field of this type")),
+        _ => Err(FileError::unsupported(
+            "a packed struct with a field of this type",
+        )),
     }
 }
 
 /// Takes away a general compressor.
-fn unwrap<'a>(
-    around: Option<Scheme>,
-    bytes: &'a [u8],
-    plain: &'a mut Vec<u8>,
-) -> Result<&'a [u8]> {
+fn unwrap<'a>(around: Option<Scheme>, bytes: &'a [u8], plain: &'a mut Vec<u8>) -> Result<&'a [u8]> {
     match around {
         None => Ok(bytes),
         Some(scheme) => {

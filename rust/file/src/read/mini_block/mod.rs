@@ -62,7 +62,9 @@ impl Buffers {
     fn of(layout: &MiniBlock, page: &PageMetadata) -> Result<Self> {
         let mut buffers = page.buffers.iter().cloned();
         let mut next = || {
-            buffers.next().ok_or_else(|| FileError::corrupt("a mini-block page misses buffers"))
+            buffers
+                .next()
+                .ok_or_else(|| FileError::corrupt("a mini-block page misses buffers"))
         };
         Ok(Self {
             words: next()?,
@@ -78,7 +80,10 @@ impl MiniBlockPage {
     pub(crate) fn needs(layout: &MiniBlock, page: &PageMetadata) -> Result<Vec<Range<u64>>> {
         let buffers = Buffers::of(layout, page)?;
         let optional = [buffers.dictionary, buffers.repetition_index];
-        Ok([buffers.words].into_iter().chain(optional.into_iter().flatten()).collect())
+        Ok([buffers.words]
+            .into_iter()
+            .chain(optional.into_iter().flatten())
+            .collect())
     }
 
     /// Prepares a page from the byte ranges that it [`needs`](Self::needs).
@@ -90,10 +95,18 @@ impl MiniBlockPage {
     ) -> Result<Self> {
         let buffers = Buffers::of(layout, page)?;
         let mut bytes = bytes.iter();
-        let mut next = || bytes.next().ok_or_else(|| FileError::corrupt("too few bytes were read"));
+        let mut next = || {
+            bytes
+                .next()
+                .ok_or_else(|| FileError::corrupt("too few bytes were read"))
+        };
         let words = next()?;
         let dictionary = buffers.dictionary.is_some().then(&mut next).transpose()?;
-        let index = buffers.repetition_index.is_some().then(&mut next).transpose()?;
+        let index = buffers
+            .repetition_index
+            .is_some()
+            .then(&mut next)
+            .transpose()?;
         let data_bytes = buffers.data.end - buffers.data.start;
         let mut table =
             ChunkTable::parse(words, layout.large_chunks, layout.num_items, data_bytes)?;
@@ -195,7 +208,12 @@ impl MiniBlockPage {
         Ok(())
     }
 
-    fn chunk_bytes<'a>(&self, chunk: usize, run: &Range<usize>, bytes: &'a [u8]) -> Option<&'a [u8]> {
+    fn chunk_bytes<'a>(
+        &self,
+        chunk: usize,
+        run: &Range<usize>,
+        bytes: &'a [u8],
+    ) -> Option<&'a [u8]> {
         let base = self.table.bytes(run.start).start;
         let range = self.table.bytes(chunk);
         let start = usize::try_from(range.start - base).ok()?;
@@ -219,19 +237,30 @@ impl MiniBlockPage {
     ) -> Result<()> {
         let count = self.num_values(chunk)?;
         let picks: Vec<Range<usize>> = picks.iter().map(|pick| pick.positions.clone()).collect();
-        self.values.decode(parsed.buffers(), count, &picks, &mut out.values, scratch)?;
+        self.values
+            .decode(parsed.buffers(), count, &picks, &mut out.values, scratch)?;
         let definition = &mut scratch.definition;
         definition.clear();
         if let Some(encoding) = &self.definition {
             if parsed.num_levels != count {
-                return Err(FileError::corrupt("a chunk with more levels than values, or fewer"));
+                return Err(FileError::corrupt(
+                    "a chunk with more levels than values, or fewer",
+                ));
             }
             block::decode_levels(encoding, parsed.definition, count, definition)?;
         }
         for pick in picks {
             let entries = pick.len();
-            let definition = if definition.is_empty() { &[][..] } else { &definition[pick] };
-            let levels = Levels { repetition: &[], definition, entries };
+            let definition = if definition.is_empty() {
+                &[][..]
+            } else {
+                &definition[pick]
+            };
+            let levels = Levels {
+                repetition: &[],
+                definition,
+                entries,
+            };
             self.nesting.unravel(levels, &mut out.layers)?;
         }
         Ok(())
@@ -258,7 +287,9 @@ impl MiniBlockPage {
         let mut values = Vec::with_capacity(picks.len());
         for pick in picks {
             let (entries, slots) = picked.next(&pick.positions);
-            scratch.repetition.extend_from_slice(&repetition[entries.clone()]);
+            scratch
+                .repetition
+                .extend_from_slice(&repetition[entries.clone()]);
             if !definition.is_empty() {
                 scratch.definition.extend_from_slice(&definition[entries]);
             }
@@ -267,9 +298,17 @@ impl MiniBlockPage {
         let (starts, slots) = picked.finish();
         let num_values = self.num_values(chunk)?;
         if slots != num_values || u64::try_from(starts) != Ok(self.table.num_starts(chunk)) {
-            return Err(FileError::corrupt("the levels of a chunk contradict the page's indices"));
+            return Err(FileError::corrupt(
+                "the levels of a chunk contradict the page's indices",
+            ));
         }
-        self.values.decode(parsed.buffers(), num_values, &values, &mut out.values, scratch)
+        self.values.decode(
+            parsed.buffers(),
+            num_values,
+            &values,
+            &mut out.values,
+            scratch,
+        )
     }
 }
 
@@ -345,9 +384,9 @@ impl ValueCoding {
                 let items = block::decode_values(&items.encoding, items_shape, bytes, items.count)?;
                 Ok(Self::Dictionary(width, indices, Arc::new(items)))
             }
-            _ if is_dictionary => {
-                Err(FileError::unsupported("a dictionary column whose page has no dictionary"))
-            }
+            _ if is_dictionary => Err(FileError::unsupported(
+                "a dictionary column whose page has no dictionary",
+            )),
             _ => Ok(Self::Plain(Coding::of(&layout.values, shape)?)),
         }
     }
@@ -388,7 +427,13 @@ fn widen_indices(bytes: &[u8], width: usize, out: &mut Vec<u32>) -> Result<()> {
     out.clear();
     match width {
         1 => out.extend(bytes.iter().map(|&index| u32::from(index))),
-        2 => out.extend(bytes.as_chunks().0.iter().map(|&i| u32::from(u16::from_le_bytes(i)))),
+        2 => out.extend(
+            bytes
+                .as_chunks()
+                .0
+                .iter()
+                .map(|&i| u32::from(u16::from_le_bytes(i))),
+        ),
         4 => out.extend(bytes.as_chunks().0.iter().map(|&i| u32::from_le_bytes(i))),
         _ => {
             for &index in bytes.as_chunks().0 {
@@ -406,11 +451,20 @@ fn header(layout: &MiniBlock, values: &ValueCoding, nesting: &Nesting) -> Result
     if has_repetition != (nesting.max_repetition > 0)
         || (!has_definition && nesting.max_definition > 0)
     {
-        return Err(FileError::corrupt("a page whose levels do not match its layers"));
+        return Err(FileError::corrupt(
+            "a page whose levels do not match its layers",
+        ));
     }
     let num_buffers = usize::try_from(layout.num_buffers).unwrap_or(usize::MAX);
     if layout.num_buffers != values.num_buffers() || num_buffers > MAX_BUFFERS {
-        return Err(FileError::corrupt(format!("{num_buffers} value buffers in each chunk")));
+        return Err(FileError::corrupt(format!(
+            "{num_buffers} value buffers in each chunk"
+        )));
     }
-    Ok(ChunkHeader { has_repetition, has_definition, num_buffers, large: layout.large_chunks })
+    Ok(ChunkHeader {
+        has_repetition,
+        has_definition,
+        num_buffers,
+        large: layout.large_chunks,
+    })
 }

@@ -56,16 +56,25 @@ impl ChunkTable {
         };
         let (mut offset, mut value) = (0, 0);
         for (index, word) in words.chunks_exact(width).enumerate() {
-            let word = word.iter().rev().fold(0, |word, &byte| (word << 8) | u64::from(byte));
+            let word = word
+                .iter()
+                .rev()
+                .fold(0, |word, &byte| (word << 8) | u64::from(byte));
             table.offsets.push(offset);
             table.values.push(value);
             offset += ((word >> 4) + 1) * 8;
-            value += if index + 1 < count { full_chunk(word & 15)? } else { 0 };
+            value += if index + 1 < count {
+                full_chunk(word & 15)?
+            } else {
+                0
+            };
         }
         table.offsets.push(offset);
         table.values.push(num_items);
         if value > num_items || offset > data_bytes || (count == 0 && num_items > 0) {
-            return Err(FileError::corrupt("the chunk table contradicts the page's sizes"));
+            return Err(FileError::corrupt(
+                "the chunk table contradicts the page's sizes",
+            ));
         }
         Ok(table)
     }
@@ -79,7 +88,11 @@ impl ChunkTable {
         let rows = match index {
             Some(index) => RowTable::parse(index, self.len(), num_rows)?,
             None if self.len() <= 1 => RowTable::single(self.len(), num_rows),
-            None => return Err(FileError::corrupt("a page of lists without a repetition index")),
+            None => {
+                return Err(FileError::corrupt(
+                    "a page of lists without a repetition index",
+                ));
+            }
         };
         self.rows = Some(rows);
         Ok(self)
@@ -122,10 +135,16 @@ impl ChunkTable {
 
     fn pick_values(&self, rows: Range<u64>, picks: &mut Vec<Pick>) -> Result<()> {
         let mut start = rows.start;
-        let mut chunk = self.values.partition_point(|&value| value <= start).saturating_sub(1);
+        let mut chunk = self
+            .values
+            .partition_point(|&value| value <= start)
+            .saturating_sub(1);
         while start < rows.end && chunk < self.len() {
             let (first, end) = (self.values[chunk], self.values[chunk + 1].min(rows.end));
-            picks.push(Pick { chunk, positions: to_usize(start - first)?..to_usize(end - first)? });
+            picks.push(Pick {
+                chunk,
+                positions: to_usize(start - first)?..to_usize(end - first)?,
+            });
             start = end;
             chunk += 1;
         }
@@ -137,7 +156,9 @@ impl RowTable {
     fn parse(index: &[u8], chunks: usize, num_rows: u64) -> Result<Self> {
         let (words, rest) = index.as_chunks::<8>();
         if !rest.is_empty() || words.len() != chunks * 2 {
-            return Err(FileError::corrupt("the repetition index is not one entry for each chunk"));
+            return Err(FileError::corrupt(
+                "the repetition index is not one entry for each chunk",
+            ));
         }
         let mut table = Self {
             first_starts: Vec::with_capacity(chunks + 1),
@@ -147,7 +168,9 @@ impl RowTable {
         let wrong = || FileError::corrupt("the repetition index contradicts the page's rows");
         for entry in words.chunks_exact(2) {
             table.push(ends, continues).ok_or_else(wrong)?;
-            ends = ends.checked_add(u64::from_le_bytes(entry[0])).ok_or_else(wrong)?;
+            ends = ends
+                .checked_add(u64::from_le_bytes(entry[0]))
+                .ok_or_else(wrong)?;
             continues = u64::from_le_bytes(entry[1]) > 0;
         }
         table.push(ends, continues).ok_or_else(wrong)?;
@@ -160,13 +183,20 @@ impl RowTable {
     /// The table of a page that has a single chunk, or none at all.
     fn single(chunks: usize, num_rows: u64) -> Self {
         let sums: Vec<u64> = [0, num_rows].into_iter().take(chunks + 1).collect();
-        Self { first_starts: sums.clone(), ends: sums }
+        Self {
+            first_starts: sums.clone(),
+            ends: sums,
+        }
     }
 
     /// Adds the next chunk's entry, unless it goes backwards.
     fn push(&mut self, ends: u64, continues: bool) -> Option<()> {
         let first_start = ends.checked_add(u64::from(continues))?;
-        if self.first_starts.last().is_some_and(|&last| last > first_start) {
+        if self
+            .first_starts
+            .last()
+            .is_some_and(|&last| last > first_start)
+        {
             return None;
         }
         self.first_starts.push(first_start);
@@ -181,13 +211,18 @@ impl RowTable {
     fn pick(&self, rows: Range<u64>, picks: &mut Vec<Pick>) -> Result<()> {
         let chunks = self.ends.len() - 1;
         let starts = &self.first_starts[..chunks];
-        let first = starts.partition_point(|&start| start <= rows.start).saturating_sub(1);
+        let first = starts
+            .partition_point(|&start| start <= rows.start)
+            .saturating_sub(1);
         let end = self.ends.partition_point(|&end| end < rows.end).min(chunks);
         for chunk in first..end {
             let run = |row: u64| (row + 1).saturating_sub(self.first_starts[chunk]);
             let runs = run(rows.start)..run(rows.end).min(self.num_starts(chunk) + 1);
             if !runs.is_empty() {
-                picks.push(Pick { chunk, positions: to_usize(runs.start)?..to_usize(runs.end)? });
+                picks.push(Pick {
+                    chunk,
+                    positions: to_usize(runs.start)?..to_usize(runs.end)?,
+                });
             }
         }
         Ok(())
@@ -197,7 +232,9 @@ impl RowTable {
 /// Values of a chunk that is not the last.
 fn full_chunk(log: u64) -> Result<u64> {
     if log == 0 {
-        return Err(FileError::corrupt("a chunk of one value that is not the last"));
+        return Err(FileError::corrupt(
+            "a chunk of one value that is not the last",
+        ));
     }
     Ok(1 << log)
 }
@@ -215,13 +252,20 @@ mod tests {
     }
 
     fn index(entries: &[[u64; 2]]) -> Vec<u8> {
-        entries.as_flattened().iter().flat_map(|word| word.to_le_bytes()).collect()
+        entries
+            .as_flattened()
+            .iter()
+            .flat_map(|word| word.to_le_bytes())
+            .collect()
     }
 
     fn picks(table: &ChunkTable, rows: Range<u64>) -> Vec<(usize, Range<usize>)> {
         let mut picks = Vec::new();
         table.pick(rows, &mut picks).unwrap();
-        picks.into_iter().map(|pick| (pick.chunk, pick.positions)).collect()
+        picks
+            .into_iter()
+            .map(|pick| (pick.chunk, pick.positions))
+            .collect()
     }
 
     #[test]
@@ -241,7 +285,10 @@ mod tests {
         assert_eq!(picks(&table, 0..1), [(0, 1..2)]);
         assert_eq!(picks(&table, 1..2), [(0, 2..3), (1, 0..1), (2, 0..1)]);
         assert_eq!(picks(&table, 2..4), [(3, 1..3)]);
-        let all: Vec<usize> = picks(&table, 0..4).iter().map(|(chunk, _)| *chunk).collect();
+        let all: Vec<usize> = picks(&table, 0..4)
+            .iter()
+            .map(|(chunk, _)| *chunk)
+            .collect();
         assert_eq!(all, [0, 1, 2, 3]);
     }
 

@@ -18,7 +18,10 @@ impl Fixed {
     /// No values, and room for `capacity`.
     pub(crate) fn new(width: usize, capacity: usize) -> Self {
         let bytes = width.saturating_mul(capacity).min(MAX_BYTES);
-        Self { width, data: MutableBuffer::with_capacity(bytes) }
+        Self {
+            width,
+            data: MutableBuffer::with_capacity(bytes),
+        }
     }
 
     /// Bytes of a value.

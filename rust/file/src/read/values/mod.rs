@@ -76,9 +76,13 @@ impl Values {
                 items: Box::new(Self::new(items, 0)),
                 last: None,
             }),
-            Shape::Packed(fields) => {
-                Self::Packed(0, fields.iter().map(|field| Self::new(field, capacity)).collect())
-            }
+            Shape::Packed(fields) => Self::Packed(
+                0,
+                fields
+                    .iter()
+                    .map(|field| Self::new(field, capacity))
+                    .collect(),
+            ),
             Shape::Empty => Self::Packed(0, Vec::new()),
         }
     }
@@ -146,7 +150,11 @@ impl Values {
             (Self::Variable(out), Self::Variable(one)) => {
                 out.push_repeated(one.data(), count)?;
             }
-            _ => return Err(FileError::unsupported("a constant page of values of this type")),
+            _ => {
+                return Err(FileError::unsupported(
+                    "a constant page of values of this type",
+                ));
+            }
         }
         Ok(())
     }
@@ -166,7 +174,9 @@ impl Values {
                 out.push_gathered(items, indices)
             }
             (Self::Variable(out), Self::Variable(items)) => out.push_gathered(items, indices),
-            _ => Err(FileError::unsupported("a dictionary of values of this type")),
+            _ => Err(FileError::unsupported(
+                "a dictionary of values of this type",
+            )),
         }
     }
 
@@ -184,7 +194,12 @@ impl Values {
             (Self::List(list), DataType::FixedSizeList(item, dimension)) => {
                 let item_nulls = list.validity.into_nulls();
                 let items = list.items.into_array(item.data_type(), item_nulls)?;
-                Arc::new(FixedSizeListArray::try_new(Arc::clone(item), *dimension, items, nulls)?)
+                Arc::new(FixedSizeListArray::try_new(
+                    Arc::clone(item),
+                    *dimension,
+                    items,
+                    nulls,
+                )?)
             }
             (Self::Dictionary(dictionary), DataType::Dictionary(keys, values)) => {
                 return dictionary.into_array(keys, values, nulls);
@@ -201,7 +216,9 @@ impl Values {
                 Arc::new(StructArray::try_new(fields.clone(), columns, nulls)?)
             }
             (_, other) => {
-                return Err(FileError::corrupt(format!("values that are not of type {other}")));
+                return Err(FileError::corrupt(format!(
+                    "values that are not of type {other}"
+                )));
             }
         };
         Ok(array)
@@ -263,11 +280,7 @@ where
     Ok(Arc::new(DictionaryArray::try_new(keys, items)?))
 }
 
-fn fixed_array(
-    fixed: Fixed,
-    data_type: &DataType,
-    nulls: Option<NullBuffer>,
-) -> Result<ArrayRef> {
+fn fixed_array(fixed: Fixed, data_type: &DataType, nulls: Option<NullBuffer>) -> Result<ArrayRef> {
     let data = ArrayData::builder(data_type.clone())
         .len(fixed.len())
         .nulls(nulls)
@@ -305,7 +318,10 @@ fn variable_array(
 
 /// The ranges of items that ranges of lists of `dimension` items cover.
 pub(crate) fn item_ranges(picks: &[Range<usize>], dimension: usize) -> Vec<Range<usize>> {
-    picks.iter().map(|pick| pick.start * dimension..pick.end * dimension).collect()
+    picks
+        .iter()
+        .map(|pick| pick.start * dimension..pick.end * dimension)
+        .collect()
 }
 
 fn check_indices(indices: &[u32], count: usize) -> Result<()> {

@@ -43,7 +43,10 @@ impl Variable {
             offsets.push(0);
             Offsets::Small(offsets)
         };
-        Self { offsets, data: Vec::new() }
+        Self {
+            offsets,
+            data: Vec::new(),
+        }
     }
 
     /// Whether offsets take 64 bits.
@@ -127,7 +130,9 @@ impl Variable {
             return self.push_slots(&slots(items, &spans), indices);
         }
         for &index in indices {
-            let span = usize::try_from(index).ok().and_then(|index| spans.get(index));
+            let span = usize::try_from(index)
+                .ok()
+                .and_then(|index| spans.get(index));
             self.push(&items.data[span.cloned().unwrap_or_default()])?;
         }
         Ok(())
@@ -149,10 +154,18 @@ impl Variable {
         };
         match &mut self.offsets {
             Offsets::Small(out) => {
-                out.extend(indices.iter().map(|&index| i32::try_from(copy(index)).unwrap_or(0)));
+                out.extend(
+                    indices
+                        .iter()
+                        .map(|&index| i32::try_from(copy(index)).unwrap_or(0)),
+                );
             }
             Offsets::Large(out) => {
-                out.extend(indices.iter().map(|&index| i64::try_from(copy(index)).unwrap_or(0)));
+                out.extend(
+                    indices
+                        .iter()
+                        .map(|&index| i64::try_from(copy(index)).unwrap_or(0)),
+                );
             }
         }
         self.data.truncate(at);
@@ -167,9 +180,10 @@ impl Variable {
                 .array_windows::<2>()
                 .map(|&[start, end]| at(start.into())..at(end.into()))
                 .collect(),
-            Offsets::Large(offsets) => {
-                offsets.array_windows::<2>().map(|&[start, end]| at(start)..at(end)).collect()
-            }
+            Offsets::Large(offsets) => offsets
+                .array_windows::<2>()
+                .map(|&[start, end]| at(start)..at(end))
+                .collect(),
         }
     }
 
@@ -223,7 +237,11 @@ impl Variable {
             Offsets::Small(_) => usize::try_from(i32::MAX).unwrap_or(usize::MAX),
             Offsets::Large(_) => usize::MAX,
         };
-        if self.data.len() > limit { Err(too_large()) } else { Ok(()) }
+        if self.data.len() > limit {
+            Err(too_large())
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -260,7 +278,11 @@ mod tests {
     use super::*;
 
     fn values_of(variable: &Variable) -> Vec<&[u8]> {
-        variable.spans().into_iter().map(|span| &variable.data()[span]).collect()
+        variable
+            .spans()
+            .into_iter()
+            .map(|span| &variable.data()[span])
+            .collect()
     }
 
     #[test]
