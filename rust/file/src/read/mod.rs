@@ -21,10 +21,11 @@ mod projection;
 mod reader;
 mod rows;
 mod shape;
+mod source;
 pub(crate) mod validity;
 mod values;
 
 pub use plan::ReadPlan;
 pub use projection::Projection;
-pub use reader::FileReader;
+pub use reader::{FileReader, ReadOptions};
 pub use rows::RowRanges;

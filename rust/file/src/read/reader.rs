@@ -14,12 +14,11 @@ use super::column::{Column, PageReader};
 use super::plan::ReadPlan;
 use super::projection::{Leaf, Projection};
 use super::rows::RowRanges;
-use crate::container::footer::{FOOTER_BYTES, Footer, parse_offset_table};
+use super::source::Source;
+use crate::container::footer::{Footer, parse_offset_table};
 use crate::container::metadata::ColumnMetadata;
 use crate::{FileError, FileVersion, Result, Schema};
 
-/// How much of the end of a file is read when it is opened.
-const TAIL_BYTES: u64 = 64 << 10;
 /// How much memory prepared pages may take per file before the oldest are forgotten.
 const CACHE_BYTES: usize = 64 << 20;
 
@@ -29,15 +28,12 @@ const CACHE_BYTES: usize = 64 << 20;
 /// is read when the column is first asked for, and kept for the reads that follow.
 #[derive(Debug)]
 pub struct FileReader {
-    source: Arc<dyn ReadAt>,
-    size: u64,
+    source: Source,
     footer: Footer,
     schema: Schema,
     num_rows: u64,
     global_buffers: Vec<Range<u64>>,
     column_metadata: Vec<Range<u64>>,
-    /// The end of the file, and where it starts.
-    tail: (u64, Bytes),
     columns: Vec<OnceLock<Column>>,
     cache: Mutex<PageCache>,
 }
@@ -52,6 +48,22 @@ struct PageCache {
 /// A page, by the numbers of its column and of itself.
 pub(crate) type PageId = (usize, usize);
 
+/// How a file is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReadOptions {
+    /// Whether what is read is verified where the file has checksums.
+    pub verify_checksums: bool,
+}
+
+impl Default for ReadOptions {
+    /// With verification.
+    fn default() -> Self {
+        Self {
+            verify_checksums: true,
+        }
+    }
+}
+
 impl FileReader {
     /// Opens a file.
     ///
@@ -59,25 +71,33 @@ impl FileReader {
     /// `Corrupt` when it is not a Lance file or is damaged, `Unsupported` when its version is not
     /// one of ours, `Io` when it cannot be read.
     pub fn open(source: Arc<dyn ReadAt>) -> Result<Self> {
-        let location = source.location().to_owned();
-        Self::open_source(source).map_err(|error| error.in_file(&location))
+        Self::open_with(source, ReadOptions::default())
     }
 
-    fn open_source(source: Arc<dyn ReadAt>) -> Result<Self> {
-        let size = source.len()?;
-        let tail_start = size.saturating_sub(TAIL_BYTES);
-        let tail = (tail_start, source.read(tail_start..size)?);
-        let footer = Footer::parse(&tail.1, size)?;
-        let end = size - FOOTER_BYTES;
-        let table = fetch(source.as_ref(), &tail, footer.global_table())?;
+    /// Opens a file, with options.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_with(source: Arc<dyn ReadAt>, options: ReadOptions) -> Result<Self> {
+        let location = source.location().to_owned();
+        Self::open_source(source, options).map_err(|error| error.in_file(&location))
+    }
+
+    fn open_source(source: Arc<dyn ReadAt>, options: ReadOptions) -> Result<Self> {
+        let mut source = Source::open(source)?;
+        let footer = Footer::parse(source.tail(), source.size)?;
+        let end = source.end_of_metadata();
+        let table = source.metadata(footer.global_table())?;
         let global_buffers = parse_offset_table(&table, end)?;
-        let table = fetch(source.as_ref(), &tail, footer.column_table())?;
+        if options.verify_checksums {
+            source.find_checksums(&global_buffers, footer.column_offsets)?;
+        }
+        let table = source.metadata(footer.column_table())?;
         let column_metadata = parse_offset_table(&table, end)?;
         let descriptor = global_buffers.first().cloned().unwrap_or_default();
-        let descriptor = FileDescriptor::decode(fetch(source.as_ref(), &tail, descriptor)?)
-            .map_err(|error| {
-                FileError::corrupt("the file's schema cannot be decoded").with_source(error)
-            })?;
+        let descriptor = FileDescriptor::decode(source.metadata(descriptor)?).map_err(|error| {
+            FileError::corrupt("the file's schema cannot be decoded").with_source(error)
+        })?;
         let schema = descriptor.schema.unwrap_or_default();
         let schema = Schema::from_proto(&schema.fields, &schema.metadata)?;
         let columns = column_metadata.iter().map(|_| OnceLock::new()).collect();
@@ -85,13 +105,11 @@ impl FileReader {
         let cache = Mutex::default();
         Ok(Self {
             source,
-            size,
             footer,
             schema,
             num_rows,
             global_buffers,
             column_metadata,
-            tail,
             columns,
             cache,
         })
@@ -139,7 +157,7 @@ impl FileReader {
             ))
         };
         let range = self.global_buffers.get(index).cloned().ok_or_else(missing);
-        let bytes = range.and_then(|range| fetch(self.source.as_ref(), &self.tail, range));
+        let bytes = range.and_then(|range| self.source.metadata(range));
         bytes.map_err(|error| error.in_file(self.location()))
     }
 
@@ -153,14 +171,22 @@ impl FileReader {
         ReadPlan::new(self, projection, rows).map_err(|error| error.in_file(self.location()))
     }
 
+    /// Reads the byte ranges of a [plan](Self::plan), and verifies them where the file has checksums.
+    ///
+    /// # Errors
+    /// `Corrupt` when the bytes changed since they were written, `Io` when they cannot be read.
+    pub fn fetch(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+        let bytes = self.source.pages(ranges);
+        bytes.map_err(|error| error.in_file(self.location()))
+    }
+
     /// Reads some rows of some columns.
     ///
     /// # Errors
     /// As [`plan`](Self::plan) and [`ReadPlan::decode`].
     pub fn read(&self, projection: &Projection, rows: &RowRanges) -> Result<RecordBatch> {
         let plan = self.plan(projection, rows)?;
-        let bytes = self.source.read_ranges(plan.byte_ranges());
-        let bytes = bytes.map_err(|error| FileError::from(error).in_file(self.location()))?;
+        let bytes = self.fetch(plan.byte_ranges())?;
         plan.decode(bytes)
     }
 
@@ -208,29 +234,19 @@ impl FileReader {
     }
 
     fn load_columns(&self, leaves: &[&Arc<Leaf>]) -> Result<()> {
-        let (start, _) = self.tail;
-        let ranges = leaves
+        let columns: Vec<(usize, Range<u64>)> = leaves
             .iter()
-            .filter_map(|leaf| self.column_metadata.get(leaf.column));
-        let remote: Vec<Range<u64>> = ranges
-            .filter(|range| range.start < start)
-            .cloned()
+            .filter_map(|leaf| Some((leaf.column, self.column_metadata.get(leaf.column)?.clone())))
             .collect();
-        let mut fetched = self.source.read_ranges(&remote)?.into_iter();
-        for leaf in leaves {
-            let (Some(range), Some(slot)) = (
-                self.column_metadata.get(leaf.column),
-                self.columns.get(leaf.column),
+        let found = self.source.column_metadata(&columns)?;
+        for ((column, _), bytes) in columns.iter().zip(found) {
+            let (Some(slot), Some(leaf)) = (
+                self.columns.get(*column),
+                leaves.iter().find(|leaf| leaf.column == *column),
             ) else {
                 continue;
             };
-            let bytes = match slice_of(&self.tail, range) {
-                Some(bytes) => bytes,
-                None => fetched
-                    .next()
-                    .ok_or_else(|| FileError::corrupt("too few bytes"))?,
-            };
-            let metadata = ColumnMetadata::parse(&bytes, self.size)
+            let metadata = ColumnMetadata::parse(&bytes, self.source.size)
                 .and_then(Column::new)
                 .map_err(|error| error.in_column(&leaf.name))?;
             slot.get_or_init(|| metadata);
@@ -255,11 +271,7 @@ impl FileReader {
             ranges.extend(needs);
             pages.push((cached, first..ranges.len()));
         }
-        let bytes = if ranges.is_empty() {
-            Vec::new()
-        } else {
-            self.source.read_ranges(&ranges)?
-        };
+        let bytes = self.source.pages(&ranges)?;
         pages
             .into_iter()
             .zip(wanted)
@@ -300,19 +312,4 @@ impl FileReader {
             }
         }
     }
-}
-
-/// The bytes of a range: from the end of the file that is in memory, or else from the source.
-fn fetch(source: &dyn ReadAt, tail: &(u64, Bytes), range: Range<u64>) -> Result<Bytes> {
-    match slice_of(tail, &range) {
-        Some(bytes) => Ok(bytes),
-        None => Ok(source.read(range)?),
-    }
-}
-
-/// A range of the end of the file that is in memory, if it lies there.
-fn slice_of((start, bytes): &(u64, Bytes), range: &Range<u64>) -> Option<Bytes> {
-    let from = usize::try_from(range.start.checked_sub(*start)?).ok()?;
-    let to = usize::try_from(range.end.checked_sub(*start)?).ok()?;
-    (from <= to && to <= bytes.len()).then(|| bytes.slice(from..to))
 }
