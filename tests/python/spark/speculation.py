@@ -7,6 +7,7 @@ pretend to be on different ones. The slow attempt has written all of its files, 
 the dataset's folder shows that another attempt has written them again.
 """
 
+import os
 import socket
 import subprocess
 import sys
@@ -80,6 +81,7 @@ def free_port() -> int:
 
 def main(uri: str) -> None:
     """Start the cluster and write."""
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     port = free_port()
     master = f"spark://127.0.0.1:{port}"
     worker = ("--cores", "1", "--memory", "512m", master)
