@@ -2,7 +2,6 @@
 
 import datetime as dt
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import lance
@@ -85,7 +84,7 @@ PREDICATES = [
 @pytest.fixture(scope="module")
 def datasets(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Any]:
     """One dataset, opened with both libraries."""
-    uri: Path = tmp_path_factory.mktemp("predicates") / "dataset"
+    uri = tmp_path_factory.mktemp("predicates") / "dataset"
     pennon.write_dataset(TABLE, uri, max_rows_per_file=20)
     return pennon.dataset(uri), lance.dataset(uri)
 
