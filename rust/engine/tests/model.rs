@@ -1,5 +1,7 @@
 //! Random sequences of operations on a dataset, beside a plain list of rows.
 
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
@@ -92,7 +94,7 @@ proptest! {
         let folder = tempfile::tempdir().unwrap();
         let uri = folder.path().join("d.lance").to_str().unwrap().to_owned();
         let mut history = vec![rows(0, 60)];
-        let mut next = 1000;
+        let next = 1000;
         let mut dataset = write(&uri, &history[0], WriteMode::Create);
         for operation in operations {
             let mut now = history.last().cloned().unwrap();

@@ -91,6 +91,7 @@ def wait_for_port(port: int) -> None:
 def main(uri: str) -> None:
     """Start the cluster and write."""
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    os.environ["JDK_JAVA_OPTIONS"] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
     port = free_port()
     master = f"spark://127.0.0.1:{port}"
     with ExitStack() as cluster:
