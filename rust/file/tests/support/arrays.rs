@@ -15,7 +15,7 @@ use proptest::prelude::*;
 
 /// How the values of an array look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Content {
+pub(crate) enum Content {
     /// Any bits.
     Random,
     /// Few distinct values.
@@ -27,7 +27,7 @@ pub enum Content {
 }
 
 /// Contents of arrays.
-pub fn contents() -> impl Strategy<Value = Content> {
+pub(crate) fn contents() -> impl Strategy<Value = Content> {
     prop_oneof![
         3 => Just(Content::Random),
         2 => Just(Content::Few),
@@ -72,7 +72,7 @@ fn leaf_types() -> impl Strategy<Value = DataType> {
 }
 
 /// Types nested up to four levels deep; maps only if they are asked for.
-pub fn types(with_maps: bool) -> impl Strategy<Value = DataType> {
+pub(crate) fn types(with_maps: bool) -> impl Strategy<Value = DataType> {
     leaf_types().prop_recursive(4, 12, 3, move |inner| {
         let item = inner.clone();
         let large = inner.clone();
@@ -108,14 +108,14 @@ fn map_of(value: DataType) -> DataType {
 
 /// A small generator of random numbers, so that a seed says it all.
 #[derive(Debug, Clone)]
-pub struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
-    pub fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self(seed ^ 0x9E37_79B9_7F4A_7C15)
     }
 
-    pub fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -124,32 +124,32 @@ impl Random {
     }
 
     /// A number below `end`.
-    pub fn below(&mut self, end: usize) -> usize {
+    pub(crate) fn below(&mut self, end: usize) -> usize {
         usize::try_from(self.next() % u64::try_from(end.max(1)).unwrap()).unwrap()
     }
 
     /// Whether something of this percentage happens.
-    pub fn percent(&mut self, percent: usize) -> bool {
+    pub(crate) fn percent(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }
 }
 
 /// Makes arrays.
 #[derive(Debug)]
-pub struct Maker {
-    pub random: Random,
-    pub content: Content,
+pub(crate) struct Maker {
+    pub(crate) random: Random,
+    pub(crate) content: Content,
     /// The share of nulls in percent.
-    pub nulls: usize,
+    pub(crate) nulls: usize,
     /// The most items of a list.
-    pub items: usize,
+    pub(crate) items: usize,
     /// The most bytes of a string.
-    pub bytes: usize,
+    pub(crate) bytes: usize,
 }
 
 impl Maker {
     /// An array of `len` values, with nulls at every level.
-    pub fn array(&mut self, data_type: &DataType, len: usize) -> ArrayRef {
+    pub(crate) fn array(&mut self, data_type: &DataType, len: usize) -> ArrayRef {
         match data_type {
             DataType::Null => Arc::new(NullArray::new(len)),
             DataType::Boolean => {

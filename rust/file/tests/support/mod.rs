@@ -7,7 +7,7 @@
     reason = "a test that cannot go on should stop"
 )]
 
-pub mod arrays;
+pub(crate) mod arrays;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -22,11 +22,11 @@ use pennon_file::{
 use pennon_io::{ReadAt, open_store};
 
 /// The versions that this crate writes.
-pub const VERSIONS: [FileVersion; 2] = [FileVersion::V2_1, FileVersion::V2_2];
+pub(crate) const VERSIONS: [FileVersion; 2] = [FileVersion::V2_1, FileVersion::V2_2];
 
 /// A file in memory.
 #[derive(Debug)]
-pub struct InMemory(pub Bytes);
+pub(crate) struct InMemory(pub(crate) Bytes);
 
 impl ReadAt for InMemory {
     fn location(&self) -> &str {
@@ -59,7 +59,7 @@ impl ReadAt for InMemory {
 }
 
 /// Writes batches of one column, `c`.
-pub fn write(field: Field, batches: &[ArrayRef], options: &WriteOptions) -> Result<Bytes> {
+pub(crate) fn write(field: Field, batches: &[ArrayRef], options: &WriteOptions) -> Result<Bytes> {
     static NUMBER: AtomicUsize = AtomicUsize::new(0);
     let arrow = Arc::new(ArrowSchema::new(vec![field]));
     let schema = Schema::from_arrow(&arrow)?;
@@ -79,11 +79,11 @@ pub fn write(field: Field, batches: &[ArrayRef], options: &WriteOptions) -> Resu
 }
 
 /// Opens a file in memory.
-pub fn open(bytes: Bytes) -> Result<FileReader> {
+pub(crate) fn open(bytes: Bytes) -> Result<FileReader> {
     FileReader::open(Arc::new(InMemory(bytes)))
 }
 
 /// Reads rows of all columns.
-pub fn read(reader: &FileReader, rows: &RowRanges) -> Result<RecordBatch> {
+pub(crate) fn read(reader: &FileReader, rows: &RowRanges) -> Result<RecordBatch> {
     reader.read(&Projection::all(reader)?, rows)
 }
