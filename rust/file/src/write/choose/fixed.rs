@@ -26,31 +26,29 @@ pub(super) struct Plan {
 
 /// The smallest way to store numbers, unless it is slow and not much smaller than a fast one.
 pub(super) fn fixed(values: FixedValues, settings: &Settings) -> Result<Plan> {
-    if let Around::Offered(_) = offered(settings)
-        && splits(&values, settings.byte_stream_split)
-    {
-        let (around, bytes) = (offered(settings), values.bytes.len());
-        let coder = ValueCoder {
-            around,
-            ..ValueCoder::plain(Kind::ByteStreams(values))
-        };
-        return Ok(Plan { coder, bytes });
-    }
-    let light = indices(values.clone(), settings);
+    let fast = indices(values.clone(), settings);
     if settings.compression.is_some() || values.len() < MIN_GENERAL_VALUES {
-        return Ok(light);
+        return Ok(fast);
     }
     match heavy(values)? {
-        Some(heavy) if heavy.bytes * 10 <= light.bytes * 7 => Ok(heavy),
-        _ => Ok(light),
+        Some(heavy) if heavy.bytes * 10 <= fast.bytes * 7 => Ok(heavy),
+        _ => Ok(fast),
     }
 }
 
-/// The smallest fast way to store integers: as they are, packed, or as runs.
+/// The smallest fast way to store integers: as they are, packed, or as runs; or as byte streams for
+/// a compressor that was asked for.
 pub(super) fn indices(values: FixedValues, settings: &Settings) -> Plan {
-    let (kind, bytes) = light(values, settings);
+    let around = offered(settings);
+    let (kind, bytes) = if around != Around::Nothing && splits(&values, settings.byte_stream_split)
+    {
+        let bytes = values.bytes.len();
+        (Kind::ByteStreams(values), bytes)
+    } else {
+        light(values, settings)
+    };
     let coder = ValueCoder {
-        around: offered(settings),
+        around,
         ..ValueCoder::plain(kind)
     };
     Plan { coder, bytes }
