@@ -114,7 +114,7 @@ impl PageMetadata {
 }
 
 fn page_buffer(start: u64, size: u64, file_size: u64) -> Result<Range<u64>> {
-    if start % ALIGNMENT != 0 {
+    if !start.is_multiple_of(ALIGNMENT) {
         return Err(FileError::corrupt(format!(
             "a page buffer at {start}, which is not a multiple of {ALIGNMENT}"
         )));
@@ -200,7 +200,7 @@ mod tests {
     fn buffers_must_be_aligned_and_inside_the_file() {
         assert!(ColumnMetadata::parse(&sample().to_bytes(), 63).is_err());
         let mut odd = sample();
-        odd.pages[0].buffers = vec![1..5];
+        odd.pages[0].buffers[0] = 1..5;
         let error = ColumnMetadata::parse(&odd.to_bytes(), 64).unwrap_err();
         assert_eq!(error.page(), Some(0));
         assert!(ColumnMetadata::parse(&[], 64).is_err());

@@ -68,15 +68,14 @@ pub(crate) fn choose(
         Values::Fixed(values) => Values::Fixed(values.without_nulls(validity)),
         other => other,
     };
-    if version >= FileVersion::V2_2 && small_levels(shredded) {
-        if let Some(value) = constant(&values, shredded) {
-            return Ok(Choice::Constant(value));
-        }
+    if version >= FileVersion::V2_2
+        && small_levels(shredded)
+        && let Some(value) = constant(&values, shredded)
+    {
+        return Ok(Choice::Constant(value));
     }
-    if fits_chunks {
-        if let Some(choice) = by_dictionary(leaf, version, shredded, &values)? {
-            return Ok(choice);
-        }
+    if fits_chunks && let Some(choice) = by_dictionary(leaf, version, shredded, &values)? {
+        return Ok(choice);
     }
     let structure = match leaf.settings.structure {
         _ if !fits_chunks => Structure::FullZip,

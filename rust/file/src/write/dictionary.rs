@@ -100,25 +100,33 @@ pub(crate) fn index_of_array(
     })
 }
 
-/// The places of the items that are used, in the order of their first use, and new keys.
+/// The places of the items that are used, in their order, and new keys.
 fn compact<K: ArrowDictionaryKeyType>(
     array: &DictionaryArray<K>,
     validity: Option<&NullBuffer>,
 ) -> (Vec<u64>, FixedValues) {
-    let mut new_keys: Vec<Option<K::Native>> = vec![None; array.values().len()];
-    let mut places = Vec::new();
-    let mut last = K::Native::default();
-    let mut keys = Vec::with_capacity(array.len());
-    for (at, key) in array.keys().values().iter().enumerate() {
-        if validity.is_none_or(|validity| validity.is_valid(at)) {
-            let slot = &mut new_keys[key.as_usize()];
-            last = *slot.get_or_insert_with(|| {
-                places.push(key.as_usize() as u64);
-                K::Native::usize_as(places.len() - 1)
-            });
-        }
-        keys.push(last);
+    let is_valid = |at| validity.is_none_or(|validity| validity.is_valid(at));
+    let old_keys = || array.keys().values().iter().enumerate();
+    let mut is_used = vec![false; array.values().len()];
+    for (_, key) in old_keys().filter(|(at, _)| is_valid(*at)) {
+        is_used[key.as_usize()] = true;
     }
+    let mut new_keys = vec![0; is_used.len()];
+    let mut places = Vec::new();
+    for (place, _) in is_used.iter().enumerate().filter(|(_, used)| **used) {
+        new_keys[place] = places.len();
+        places.push(place as u64);
+    }
+    let mut last = 0;
+    let keys = old_keys().map(|(at, key)| {
+        last = if is_valid(at) {
+            new_keys[key.as_usize()]
+        } else {
+            last
+        };
+        K::Native::usize_as(last)
+    });
+    let keys: Vec<K::Native> = keys.collect();
     (
         places,
         FixedValues::new(size_of::<K::Native>(), Buffer::from_vec(keys)),

@@ -239,8 +239,10 @@ impl FileWriter {
         self.align()?;
         let start = self.sink.position();
         self.sink.write(&descriptor)?;
-        let mut global_buffers = vec![start..self.sink.position()];
-        global_buffers.append(&mut self.global_buffers);
+        let schema = start..self.sink.position();
+        let global_buffers: Vec<_> = std::iter::once(schema)
+            .chain(self.global_buffers.drain(..))
+            .collect();
 
         let column_metadata = self.sink.position();
         let mut entries = Vec::with_capacity(self.columns.len());

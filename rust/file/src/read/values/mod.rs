@@ -13,7 +13,7 @@ use arrow_array::{
 };
 use arrow_buffer::NullBuffer;
 use arrow_data::ArrayData;
-use arrow_schema::{DataType, Field};
+use arrow_schema::DataType;
 
 pub(crate) use self::fixed::Fixed;
 pub(crate) use self::variable::Variable;
@@ -342,9 +342,4 @@ fn not_utf8(error: arrow_schema::ArrowError) -> FileError {
 
 fn too_many() -> FileError {
     FileError::invalid_input("more values than an array can hold: read fewer rows at a time")
-}
-
-/// An array of `len` nulls for a column that no file holds.
-pub(crate) fn null_array(field: &Field, len: usize) -> ArrayRef {
-    arrow_array::new_null_array(field.data_type(), len)
 }
