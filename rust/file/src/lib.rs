@@ -7,6 +7,7 @@ mod layout;
 mod levels;
 mod read;
 mod schema;
+mod v2_0;
 mod version;
 mod write;
 

@@ -1,6 +1,6 @@
 //! An open file: its schema, and what has been learnt about its columns.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -16,7 +16,7 @@ use super::projection::{Leaf, Projection};
 use super::rows::RowRanges;
 use crate::container::footer::{FOOTER_BYTES, Footer, parse_offset_table};
 use crate::container::metadata::ColumnMetadata;
-use crate::{FileError, FileVersion, Result, Schema};
+use crate::{FileError, FileVersion, Result, Schema, v2_0};
 
 /// How much of the end of a file is read when it is opened.
 const TAIL_BYTES: u64 = 64 << 10;
@@ -38,8 +38,17 @@ pub struct FileReader {
     column_metadata: Vec<Range<u64>>,
     /// The end of the file, and where it starts.
     tail: (u64, Bytes),
-    columns: Vec<OnceLock<Column>>,
+    columns: Columns,
     cache: Mutex<PageCache>,
+}
+
+/// What has been read of the columns, in the way of a family of file versions.
+#[derive(Debug)]
+enum Columns {
+    /// Of 2.1 and newer.
+    Structural(Vec<OnceLock<Column>>),
+    /// Of 2.0.
+    Arrays(Vec<OnceLock<v2_0::Column>>),
 }
 
 /// Which pages are prepared, oldest first, and the memory that they take.
@@ -80,7 +89,10 @@ impl FileReader {
             })?;
         let schema = descriptor.schema.unwrap_or_default();
         let schema = Schema::from_proto(&schema.fields, &schema.metadata)?;
-        let columns = column_metadata.iter().map(|_| OnceLock::new()).collect();
+        let columns = match footer.version {
+            FileVersion::V2_0 => Columns::Arrays(unread(&column_metadata)),
+            _ => Columns::Structural(unread(&column_metadata)),
+        };
         let num_rows = descriptor.length;
         let cache = Mutex::default();
         Ok(Self {
@@ -114,7 +126,7 @@ impl FileReader {
 
     /// How many columns the file has.
     pub fn num_columns(&self) -> usize {
-        self.columns.len()
+        self.column_metadata.len()
     }
 
     /// The file's path or URL.
@@ -166,76 +178,111 @@ impl FileReader {
 
     /// The columns that some leaves need, with their pages.
     pub(super) fn columns(&self, leaves: &[Arc<Leaf>]) -> Result<Vec<&Column>> {
-        if self.footer.version == FileVersion::V2_0 && !leaves.is_empty() {
-            return Err(FileError::unsupported(
-                "reading columns of file version 2.0",
-            ));
-        }
-        let missing = |leaf: &&Arc<Leaf>| {
-            self.columns
-                .get(leaf.column)
-                .is_some_and(|column| column.get().is_none())
+        let Columns::Structural(columns) = &self.columns else {
+            return Err(FileError::unsupported("arrays where layouts belong"));
         };
-        let missing: Vec<&Arc<Leaf>> = leaves.iter().filter(missing).collect();
-        if !missing.is_empty() {
-            self.load_columns(&missing)?;
-        }
-        leaves.iter().map(|leaf| self.column(leaf)).collect()
-    }
-
-    fn column(&self, leaf: &Leaf) -> Result<&Column> {
-        let column = self
-            .columns
-            .get(leaf.column)
-            .and_then(OnceLock::get)
-            .ok_or_else(|| {
-                FileError::corrupt(format!(
-                    "column {} of {} does not exist",
-                    leaf.column,
-                    self.columns.len()
-                ))
-                .in_column(&leaf.name)
-            })?;
-        if column.num_rows() != self.num_rows {
-            return Err(FileError::corrupt(format!(
-                "{} rows in a file of {}",
-                column.num_rows(),
-                self.num_rows
-            ))
-            .in_column(&leaf.name));
-        }
-        Ok(column)
-    }
-
-    fn load_columns(&self, leaves: &[&Arc<Leaf>]) -> Result<()> {
-        let (start, _) = self.tail;
-        let ranges = leaves
+        let wanted: Vec<_> = leaves
             .iter()
-            .filter_map(|leaf| self.column_metadata.get(leaf.column));
-        let remote: Vec<Range<u64>> = ranges
-            .filter(|range| range.start < start)
+            .map(|leaf| (leaf.column, leaf.name.as_str()))
+            .collect();
+        let read = self.load(columns, &wanted, |bytes| {
+            ColumnMetadata::parse(bytes, self.size).and_then(Column::new)
+        })?;
+        for (column, leaf) in read.iter().zip(leaves) {
+            if column.num_rows() != self.num_rows {
+                return Err(FileError::corrupt(format!(
+                    "{} rows in a file of {}",
+                    column.num_rows(),
+                    self.num_rows
+                ))
+                .in_column(&leaf.name));
+            }
+        }
+        Ok(read)
+    }
+
+    /// The columns that a projection needs, by their numbers.
+    pub(crate) fn array_columns(
+        &self,
+        projection: &Projection,
+    ) -> Result<HashMap<usize, &v2_0::Column>> {
+        let Columns::Arrays(columns) = &self.columns else {
+            return Err(FileError::unsupported("layouts where arrays belong"));
+        };
+        let wanted = projection.columns();
+        let read = self.load(columns, &wanted, |bytes| {
+            v2_0::Column::parse(bytes, self.size)
+        })?;
+        let numbers = wanted.iter().map(|(number, _)| *number);
+        Ok(numbers.zip(read).collect())
+    }
+
+    /// The columns with some numbers; `wanted` has their names, too. Those that were not read
+    /// before are read now, and kept.
+    fn load<'a, C>(
+        &self,
+        columns: &'a [OnceLock<C>],
+        wanted: &[(usize, &str)],
+        parse: impl Fn(&[u8]) -> Result<C>,
+    ) -> Result<Vec<&'a C>> {
+        let metadata = |number: usize| {
+            let slot = columns.get(number).filter(|slot| slot.get().is_none());
+            Some((slot?, self.column_metadata.get(number)?))
+        };
+        let is_remote = |range: &&Range<u64>| slice_of(&self.tail, range).is_none();
+        let missing: Vec<_> = wanted
+            .iter()
+            .filter_map(|&(number, name)| Some((metadata(number)?, name)))
+            .collect();
+        let remote: Vec<_> = missing
+            .iter()
+            .map(|((_, range), _)| *range)
+            .filter(is_remote)
             .cloned()
             .collect();
-        let mut fetched = self.source.read_ranges(&remote)?.into_iter();
-        for leaf in leaves {
-            let (Some(range), Some(slot)) = (
-                self.column_metadata.get(leaf.column),
-                self.columns.get(leaf.column),
-            ) else {
-                continue;
-            };
+        let mut fetched = match remote.as_slice() {
+            [] => Vec::new(),
+            remote => self.source.read_ranges(remote)?,
+        }
+        .into_iter();
+        for ((slot, range), name) in missing {
             let bytes = match slice_of(&self.tail, range) {
                 Some(bytes) => bytes,
                 None => fetched
                     .next()
                     .ok_or_else(|| FileError::corrupt("too few bytes"))?,
             };
-            let metadata = ColumnMetadata::parse(&bytes, self.size)
-                .and_then(Column::new)
-                .map_err(|error| error.in_column(&leaf.name))?;
-            slot.get_or_init(|| metadata);
+            let column = parse(&bytes).map_err(|error| error.in_column(name))?;
+            slot.get_or_init(|| column);
         }
-        Ok(())
+        let read = |&(number, name): &(usize, &str)| {
+            let column = columns.get(number).and_then(OnceLock::get);
+            column.ok_or_else(|| {
+                FileError::corrupt(format!(
+                    "column {number} of {} does not exist",
+                    columns.len()
+                ))
+                .in_column(name)
+            })
+        };
+        wanted.iter().map(read).collect()
+    }
+
+    /// The size of the file in bytes.
+    pub(crate) fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// The bytes of several ranges.
+    pub(crate) fn read_ranges(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+        Ok(self.source.read_ranges(ranges)?)
+    }
+
+    /// Notes what a read has kept of the pages of a column.
+    pub(crate) fn remember_pages(&self, number: usize, column: &v2_0::Column) {
+        for (page, bytes) in column.take_unaccounted() {
+            self.remember((number, page), bytes);
+        }
     }
 
     /// Prepares pages: those that are not cached are read and cached.
@@ -295,11 +342,25 @@ impl FileReader {
                 return;
             };
             cache.bytes -= bytes;
-            if let Some(column) = self.columns.get(column).and_then(OnceLock::get) {
-                column.page(page).forget();
+            match &self.columns {
+                Columns::Structural(columns) => {
+                    if let Some(column) = columns.get(column).and_then(OnceLock::get) {
+                        column.page(page).forget();
+                    }
+                }
+                Columns::Arrays(columns) => {
+                    if let Some(column) = columns.get(column).and_then(OnceLock::get) {
+                        column.forget(page);
+                    }
+                }
             }
         }
     }
+}
+
+/// A place for each column.
+fn unread<C>(metadata: &[Range<u64>]) -> Vec<OnceLock<C>> {
+    metadata.iter().map(|_| OnceLock::new()).collect()
 }
 
 /// The bytes of a range: from the end of the file that is in memory, or else from the source.
