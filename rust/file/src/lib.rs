@@ -3,6 +3,7 @@
 mod container;
 mod encoding;
 mod error;
+mod extension;
 mod layout;
 mod levels;
 mod read;
@@ -16,7 +17,7 @@ pub use error::{FileError, FileErrorKind, Result};
 pub use layout::{
     Blob, Constant, DictionaryItems, FullZip, Layer, MiniBlock, PageLayout, ZipWidth,
 };
-pub use read::{FileReader, Projection, ReadPlan, RowRanges};
+pub use read::{FileReader, Projection, ReadOptions, ReadPlan, RowRanges};
 pub use schema::{Field, LogicalType, Schema};
 pub use version::FileVersion;
 pub use write::{FileWriter, WriteOptions, WrittenFile};

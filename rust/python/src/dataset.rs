@@ -12,6 +12,9 @@ use crate::error::Result;
 use crate::scan::{NativeBatch, NativeScan};
 
 /// A dataset at one version; immutable.
+/// A version, its time in nanoseconds since 1970, and counts by name.
+type VersionTuple = (u64, i128, Vec<(String, String)>);
+
 #[pyclass(frozen, name = "Dataset", module = "pennon._native")]
 pub(crate) struct NativeDataset(Dataset);
 
@@ -58,7 +61,7 @@ impl NativeDataset {
     }
 
     /// (version, nanoseconds since 1970, counts by name) of every version, oldest first.
-    fn versions(&self, py: Python<'_>) -> Result<Vec<(u64, i128, Vec<(String, String)>)>> {
+    fn versions(&self, py: Python<'_>) -> Result<Vec<VersionTuple>> {
         let versions = py.detach(|| self.0.versions())?;
         let describe = |version: pennon::table::VersionInfo| {
             let metadata = version.metadata.into_iter().collect();

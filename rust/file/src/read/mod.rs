@@ -21,11 +21,12 @@ pub(crate) mod projection;
 pub(crate) mod reader;
 mod rows;
 pub(crate) mod shape;
+mod source;
 pub(crate) mod starts;
 pub(crate) mod validity;
 pub(crate) mod values;
 
 pub use plan::ReadPlan;
 pub use projection::Projection;
-pub use reader::FileReader;
+pub use reader::{FileReader, ReadOptions};
 pub use rows::RowRanges;

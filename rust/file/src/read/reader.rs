@@ -14,12 +14,11 @@ use super::column::{Column, PageReader};
 use super::plan::ReadPlan;
 use super::projection::{Leaf, Projection};
 use super::rows::RowRanges;
-use crate::container::footer::{FOOTER_BYTES, Footer, parse_offset_table};
+use super::source::Source;
+use crate::container::footer::{Footer, parse_offset_table};
 use crate::container::metadata::ColumnMetadata;
 use crate::{FileError, FileVersion, Result, Schema, v2_0};
 
-/// How much of the end of a file is read when it is opened.
-const TAIL_BYTES: u64 = 64 << 10;
 /// How much memory prepared pages may take per file before the oldest are forgotten.
 const CACHE_BYTES: usize = 64 << 20;
 
@@ -29,15 +28,12 @@ const CACHE_BYTES: usize = 64 << 20;
 /// is read when the column is first asked for, and kept for the reads that follow.
 #[derive(Debug)]
 pub struct FileReader {
-    source: Arc<dyn ReadAt>,
-    size: u64,
+    source: Source,
     footer: Footer,
     schema: Schema,
     num_rows: u64,
     global_buffers: Vec<Range<u64>>,
     column_metadata: Vec<Range<u64>>,
-    /// The end of the file, and where it starts.
-    tail: (u64, Bytes),
     columns: Columns,
     cache: Mutex<PageCache>,
 }
@@ -61,6 +57,22 @@ struct PageCache {
 /// A page, by the numbers of its column and of itself.
 pub(crate) type PageId = (usize, usize);
 
+/// How a file is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReadOptions {
+    /// Whether what is read is verified where the file has checksums.
+    pub verify_checksums: bool,
+}
+
+impl Default for ReadOptions {
+    /// With verification.
+    fn default() -> Self {
+        Self {
+            verify_checksums: true,
+        }
+    }
+}
+
 impl FileReader {
     /// Opens a file.
     ///
@@ -68,25 +80,33 @@ impl FileReader {
     /// `Corrupt` when it is not a Lance file or is damaged, `Unsupported` when its version is not
     /// one of ours, `Io` when it cannot be read.
     pub fn open(source: Arc<dyn ReadAt>) -> Result<Self> {
-        let location = source.location().to_owned();
-        Self::open_source(source).map_err(|error| error.in_file(&location))
+        Self::open_with(source, ReadOptions::default())
     }
 
-    fn open_source(source: Arc<dyn ReadAt>) -> Result<Self> {
-        let size = source.len()?;
-        let tail_start = size.saturating_sub(TAIL_BYTES);
-        let tail = (tail_start, source.read(tail_start..size)?);
-        let footer = Footer::parse(&tail.1, size)?;
-        let end = size - FOOTER_BYTES;
-        let table = fetch(source.as_ref(), &tail, footer.global_table())?;
+    /// Opens a file, with options.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_with(source: Arc<dyn ReadAt>, options: ReadOptions) -> Result<Self> {
+        let location = source.location().to_owned();
+        Self::open_source(source, options).map_err(|error| error.in_file(&location))
+    }
+
+    fn open_source(source: Arc<dyn ReadAt>, options: ReadOptions) -> Result<Self> {
+        let mut source = Source::open(source)?;
+        let footer = Footer::parse(source.tail(), source.size)?;
+        let end = source.end_of_metadata();
+        let table = source.metadata(footer.global_table())?;
         let global_buffers = parse_offset_table(&table, end)?;
-        let table = fetch(source.as_ref(), &tail, footer.column_table())?;
+        if options.verify_checksums {
+            source.find_checksums(&global_buffers, footer.column_offsets)?;
+        }
+        let table = source.metadata(footer.column_table())?;
         let column_metadata = parse_offset_table(&table, end)?;
         let descriptor = global_buffers.first().cloned().unwrap_or_default();
-        let descriptor = FileDescriptor::decode(fetch(source.as_ref(), &tail, descriptor)?)
-            .map_err(|error| {
-                FileError::corrupt("the file's schema cannot be decoded").with_source(error)
-            })?;
+        let descriptor = FileDescriptor::decode(source.metadata(descriptor)?).map_err(|error| {
+            FileError::corrupt("the file's schema cannot be decoded").with_source(error)
+        })?;
         let schema = descriptor.schema.unwrap_or_default();
         let schema = Schema::from_proto(&schema.fields, &schema.metadata)?;
         let columns = match footer.version {
@@ -97,13 +117,11 @@ impl FileReader {
         let cache = Mutex::default();
         Ok(Self {
             source,
-            size,
             footer,
             schema,
             num_rows,
             global_buffers,
             column_metadata,
-            tail,
             columns,
             cache,
         })
@@ -151,7 +169,7 @@ impl FileReader {
             ))
         };
         let range = self.global_buffers.get(index).cloned().ok_or_else(missing);
-        let bytes = range.and_then(|range| fetch(self.source.as_ref(), &self.tail, range));
+        let bytes = range.and_then(|range| self.source.metadata(range));
         bytes.map_err(|error| error.in_file(self.location()))
     }
 
@@ -165,14 +183,22 @@ impl FileReader {
         ReadPlan::new(self, projection, rows).map_err(|error| error.in_file(self.location()))
     }
 
+    /// Reads the byte ranges of a [plan](Self::plan), and verifies them where the file has checksums.
+    ///
+    /// # Errors
+    /// `Corrupt` when the bytes changed since they were written, `Io` when they cannot be read.
+    pub fn fetch(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+        let bytes = self.source.pages(ranges);
+        bytes.map_err(|error| error.in_file(self.location()))
+    }
+
     /// Reads some rows of some columns.
     ///
     /// # Errors
     /// As [`plan`](Self::plan) and [`ReadPlan::decode`].
     pub fn read(&self, projection: &Projection, rows: &RowRanges) -> Result<RecordBatch> {
         let plan = self.plan(projection, rows)?;
-        let bytes = self.source.read_ranges(plan.byte_ranges());
-        let bytes = bytes.map_err(|error| FileError::from(error).in_file(self.location()))?;
+        let bytes = self.fetch(plan.byte_ranges())?;
         plan.decode(bytes)
     }
 
@@ -186,7 +212,7 @@ impl FileReader {
             .map(|leaf| (leaf.column, leaf.name.as_str()))
             .collect();
         let read = self.load(columns, &wanted, |bytes| {
-            ColumnMetadata::parse(bytes, self.size).and_then(Column::new)
+            ColumnMetadata::parse(bytes, self.source.size).and_then(Column::new)
         })?;
         for (column, leaf) in read.iter().zip(leaves) {
             if column.num_rows() != self.num_rows {
@@ -211,7 +237,7 @@ impl FileReader {
         };
         let wanted = projection.columns();
         let read = self.load(columns, &wanted, |bytes| {
-            v2_0::Column::parse(bytes, self.size)
+            v2_0::Column::parse(bytes, self.source.size)
         })?;
         let numbers = wanted.iter().map(|(number, _)| *number);
         Ok(numbers.zip(read).collect())
@@ -225,57 +251,47 @@ impl FileReader {
         wanted: &[(usize, &str)],
         parse: impl Fn(&[u8]) -> Result<C>,
     ) -> Result<Vec<&'a C>> {
-        let metadata = |number: usize| {
-            let slot = columns.get(number).filter(|slot| slot.get().is_none());
-            Some((slot?, self.column_metadata.get(number)?))
-        };
-        let is_remote = |range: &&Range<u64>| slice_of(&self.tail, range).is_none();
-        let missing: Vec<_> = wanted
-            .iter()
-            .filter_map(|&(number, name)| Some((metadata(number)?, name)))
-            .collect();
-        let remote: Vec<_> = missing
-            .iter()
-            .map(|((_, range), _)| *range)
-            .filter(is_remote)
-            .cloned()
-            .collect();
-        let mut fetched = match remote.as_slice() {
-            [] => Vec::new(),
-            remote => self.source.read_ranges(remote)?,
-        }
-        .into_iter();
-        for ((slot, range), name) in missing {
-            let bytes = match slice_of(&self.tail, range) {
-                Some(bytes) => bytes,
-                None => fetched
-                    .next()
-                    .ok_or_else(|| FileError::corrupt("too few bytes"))?,
-            };
-            let column = parse(&bytes).map_err(|error| error.in_column(name))?;
-            slot.get_or_init(|| column);
-        }
-        let read = |&(number, name): &(usize, &str)| {
-            let column = columns.get(number).and_then(OnceLock::get);
-            column.ok_or_else(|| {
+        let slot = |&(number, name): &(usize, &str)| {
+            let slot = columns.get(number).ok_or_else(|| {
                 FileError::corrupt(format!(
                     "column {number} of {} does not exist",
                     columns.len()
                 ))
                 .in_column(name)
-            })
+            })?;
+            Ok((slot, number, name))
         };
-        wanted.iter().map(read).collect()
+        let slots = wanted.iter().map(slot).collect::<Result<Vec<_>>>()?;
+        let missing: Vec<_> = slots
+            .iter()
+            .filter(|(slot, _, _)| slot.get().is_none())
+            .collect();
+        let ranges: Vec<_> = missing
+            .iter()
+            .filter_map(|(_, number, _)| {
+                Some((*number, self.column_metadata.get(*number)?.clone()))
+            })
+            .collect();
+        let found = match ranges.as_slice() {
+            [] => Vec::new(),
+            ranges => self.source.column_metadata(ranges)?,
+        };
+        for ((slot, _, name), bytes) in missing.into_iter().zip(found) {
+            let column = parse(&bytes).map_err(|error| error.in_column(name))?;
+            slot.get_or_init(|| column);
+        }
+        let read = slots.iter().filter_map(|(slot, _, _)| slot.get());
+        Ok(read.collect())
     }
 
     /// The size of the file in bytes.
     pub(crate) fn size(&self) -> u64 {
-        self.size
+        self.source.size
     }
 
-    /// The bytes of several ranges.
-    pub(crate) fn read_ranges(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
-        Ok(self.source.read_ranges(ranges)?)
+    /// Parts of pages, verified where the file has checksums.
+    pub(crate) fn read_pages(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+        self.source.pages(ranges)
     }
 
     /// Notes what a read has kept of the pages of a column.
@@ -302,11 +318,7 @@ impl FileReader {
             ranges.extend(needs);
             pages.push((cached, first..ranges.len()));
         }
-        let bytes = if ranges.is_empty() {
-            Vec::new()
-        } else {
-            self.source.read_ranges(&ranges)?
-        };
+        let bytes = self.source.pages(&ranges)?;
         pages
             .into_iter()
             .zip(wanted)
@@ -361,19 +373,4 @@ impl FileReader {
 /// A place for each column.
 fn unread<C>(metadata: &[Range<u64>]) -> Vec<OnceLock<C>> {
     metadata.iter().map(|_| OnceLock::new()).collect()
-}
-
-/// The bytes of a range: from the end of the file that is in memory, or else from the source.
-fn fetch(source: &dyn ReadAt, tail: &(u64, Bytes), range: Range<u64>) -> Result<Bytes> {
-    match slice_of(tail, &range) {
-        Some(bytes) => Ok(bytes),
-        None => Ok(source.read(range)?),
-    }
-}
-
-/// A range of the end of the file that is in memory, if it lies there.
-fn slice_of((start, bytes): &(u64, Bytes), range: &Range<u64>) -> Option<Bytes> {
-    let from = usize::try_from(range.start.checked_sub(*start)?).ok()?;
-    let to = usize::try_from(range.end.checked_sub(*start)?).ok()?;
-    (from <= to && to <= bytes.len()).then(|| bytes.slice(from..to))
 }

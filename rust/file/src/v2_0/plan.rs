@@ -84,7 +84,7 @@ impl ArrayPlan {
             fields
                 .iter()
                 .for_each(|field| field.round_needs(&mut needs));
-            let mut bytes = Supply::new(reader.read_ranges(&needs)?);
+            let mut bytes = Supply::new(reader.read_pages(&needs)?);
             for (field, node) in fields.iter_mut().zip(&projection.roots) {
                 field.supply(node, &context, &mut bytes)?;
             }

@@ -15,6 +15,8 @@ use super::options::WriteOptions;
 use super::workers::for_each_parallel;
 use crate::container::footer::{Footer, write_offset_table};
 use crate::container::{ALIGNMENT, PADDING};
+use crate::extension::checksums::Recorder;
+use crate::extension::{self, SectionKind};
 use crate::{FileError, FileVersion, Result, Schema};
 
 /// A batch of more bytes than this is handled in parts, so that what waits to be written stays
@@ -57,6 +59,8 @@ pub struct FileWriter {
     options: WriteOptions,
     columns: Vec<Column>,
     global_buffers: Vec<Range<u64>>,
+    /// Checksums of what was written so far.
+    recorder: Option<Recorder>,
     rows: u64,
 }
 
@@ -87,10 +91,11 @@ impl FileWriter {
             sink,
             schema,
             arrow,
-            options,
             columns,
             global_buffers: Vec::new(),
+            recorder: options.checksums.then(Recorder::default),
             rows: 0,
+            options,
         })
     }
 
@@ -227,63 +232,99 @@ impl FileWriter {
         Ok(())
     }
 
-    /// Writes the file's schema and everything after it.
+    /// Writes the extension block, the file's schema and everything after it.
     fn write_metadata(&mut self) -> Result<()> {
         let (fields, metadata) = self.schema.to_proto();
         let schema = Some(SchemaMessage { fields, metadata });
-        let descriptor = FileDescriptor {
+        let schema = FileDescriptor {
             schema,
             length: self.rows,
         }
         .encode_to_vec();
+        let columns: Vec<Vec<u8>> = self
+            .columns
+            .iter()
+            .map(|column| column.metadata().to_bytes())
+            .collect();
         self.align()?;
-        let start = self.sink.position();
-        self.sink.write(&descriptor)?;
-        let schema = start..self.sink.position();
+        let block = self.recorder.take().map(|recorder| {
+            let size = extension::block_size(&[recorder.section_size(columns.len())]);
+            (recorder, range_of(self.sink.position(), size))
+        });
+        self.global_buffers
+            .extend(block.as_ref().map(|(_, range)| range.clone()));
+        let start = block
+            .as_ref()
+            .map_or(self.sink.position(), |(_, range)| range.end);
+        let start = start.next_multiple_of(ALIGNMENT);
+        let end = self.end_of_file(range_of(start, schema.len()), &columns)?;
+        if let Some((recorder, _)) = block {
+            let section = recorder.section(&schema, &columns, &end);
+            self.emit(&extension::write_block(&[(
+                SectionKind::Checksums,
+                section,
+            )]))?;
+            self.align()?;
+        }
+        self.emit(&schema)?;
+        columns.iter().try_for_each(|column| self.emit(column))?;
+        self.emit(&end)
+    }
+
+    /// The offset tables and the footer, given where the schema is and what follows it.
+    fn end_of_file(&mut self, schema: Range<u64>, columns: &[Vec<u8>]) -> Result<Vec<u8>> {
+        let column_metadata = schema.end;
+        let mut position = schema.end;
+        let mut entries = Vec::with_capacity(columns.len());
+        for column in columns {
+            entries.push(range_of(position, column.len()));
+            position += column.len() as u64;
+        }
         let global_buffers: Vec<_> = std::iter::once(schema)
             .chain(self.global_buffers.drain(..))
             .collect();
-
-        let column_metadata = self.sink.position();
-        let mut entries = Vec::with_capacity(self.columns.len());
-        for column in &self.columns {
-            let start = self.sink.position();
-            self.sink.write(&column.metadata().to_bytes())?;
-            entries.push(start..self.sink.position());
-        }
-        let column_offsets = self.sink.position();
-        let mut tables = Vec::new();
-        write_offset_table(&entries, &mut tables);
-        let global_offsets = column_offsets + u64::try_from(tables.len()).unwrap_or(u64::MAX);
-        write_offset_table(&global_buffers, &mut tables);
-        self.sink.write(&tables)?;
+        let mut end = Vec::new();
+        write_offset_table(&entries, &mut end);
+        let global_offsets = position + end.len() as u64;
+        write_offset_table(&global_buffers, &mut end);
         let too_many = |_| FileError::invalid_input("more columns or buffers than a file can have");
         let footer = Footer {
             column_metadata,
-            column_offsets,
+            column_offsets: position,
             global_offsets,
             num_global_buffers: u32::try_from(global_buffers.len()).map_err(too_many)?,
             num_columns: u32::try_from(entries.len()).map_err(too_many)?,
             version: self.options.version,
         };
-        Ok(self.sink.write(&footer.to_bytes())?)
+        end.extend_from_slice(&footer.to_bytes());
+        Ok(end)
     }
 
     /// Writes a buffer where the next one may start, and says where that is.
     fn put(&mut self, bytes: &[u8]) -> Result<Range<u64>> {
         self.align()?;
         let start = self.sink.position();
-        self.sink.write(bytes)?;
+        self.emit(bytes)?;
         Ok(start..self.sink.position())
     }
 
     fn align(&mut self) -> Result<()> {
         let gap = self.sink.position().next_multiple_of(ALIGNMENT) - self.sink.position();
         let padding = [PADDING; 64];
-        Ok(self
-            .sink
-            .write(&padding[..usize::try_from(gap).unwrap_or(0)])?)
+        self.emit(&padding[..usize::try_from(gap).unwrap_or(0)])
     }
+
+    /// Writes bytes, and takes note of their checksum.
+    fn emit(&mut self, bytes: &[u8]) -> Result<()> {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.push(bytes);
+        }
+        Ok(self.sink.write(bytes)?)
+    }
+}
+
+fn range_of(start: u64, size: usize) -> Range<u64> {
+    start..start.saturating_add(size as u64)
 }
 
 fn prepare(schema: &Schema, options: &WriteOptions) -> Result<(SchemaRef, Vec<Column>)> {
