@@ -40,6 +40,23 @@ impl PageEncoding for PageLayout {
     }
 }
 
+/// How the buffers of a page are arranged, as it is written.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Described {
+    type_url: &'static str,
+    message: Vec<u8>,
+}
+
+impl Described {
+    /// The description of an encoding.
+    pub(crate) fn of<E: PageEncoding>(encoding: &E) -> Self {
+        Self {
+            type_url: E::TYPE_URL,
+            message: encoding.to_bytes(),
+        }
+    }
+}
+
 /// The pages of one column.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ColumnMetadata<E = PageLayout> {
@@ -100,7 +117,9 @@ impl<E: PageEncoding> ColumnMetadata<E> {
             is_blob,
         })
     }
+}
 
+impl ColumnMetadata<Described> {
     /// The metadata's bytes.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut encoding = ColumnEncoding {
@@ -144,13 +163,15 @@ impl<E: PageEncoding> PageMetadata<E> {
             layout: E::from_bytes(any.value)?,
         })
     }
+}
 
+impl PageMetadata<Described> {
     fn to_proto(&self) -> file::Page {
         file::Page {
             buffer_offsets: self.buffers.iter().map(|buffer| buffer.start).collect(),
             buffer_sizes: sizes(&self.buffers),
             length: self.rows,
-            encoding: Some(direct(E::TYPE_URL, self.layout.to_bytes())),
+            encoding: Some(direct(self.layout.type_url, self.layout.message.clone())),
             priority: self.priority,
         }
     }

@@ -245,13 +245,13 @@ impl FileReader {
 
     /// The columns with some numbers; `wanted` has their names, too. Those that were not read
     /// before are read now, and kept.
-    fn load<'a, C>(
+    fn load<'a, 'b, C>(
         &self,
         columns: &'a [OnceLock<C>],
-        wanted: &[(usize, &str)],
+        wanted: &[(usize, &'b str)],
         parse: impl Fn(&[u8]) -> Result<C>,
     ) -> Result<Vec<&'a C>> {
-        let slot = |&(number, name): &(usize, &str)| {
+        let slot = |&(number, name): &(usize, &'b str)| {
             let slot = columns.get(number).ok_or_else(|| {
                 FileError::corrupt(format!(
                     "column {number} of {} does not exist",

@@ -11,10 +11,13 @@
 //! rounds: each round asks for all that can be asked for by then.
 
 mod blob;
+mod choose;
 mod decode;
 mod dictionary;
+mod encode;
 mod encoding;
 mod ends;
+mod fields;
 mod lists;
 mod page;
 mod plan;
@@ -22,5 +25,6 @@ mod proto;
 mod stream;
 mod strings;
 
+pub(crate) use fields::encoders_of;
 pub(crate) use page::Column;
 pub(crate) use plan::ArrayPlan;

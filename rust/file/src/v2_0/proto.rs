@@ -197,7 +197,6 @@ fn inner(message: Option<Box<pb::ArrayEncoding>>) -> Result<Box<ArrayEncoding>> 
     from_proto(*message).map(Box::new)
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "the messages hold it so")]
 fn boxed(encoding: &ArrayEncoding) -> Option<Box<pb::ArrayEncoding>> {
     Some(Box::new(to_proto(encoding)))
 }
@@ -230,7 +229,6 @@ fn buffer(message: Option<pb::Buffer>) -> Result<BufferRef> {
     }
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "the messages hold it so")]
 fn to_buffer(buffer: BufferRef) -> Option<pb::Buffer> {
     let (buffer_index, buffer_type) = match buffer {
         BufferRef::Page(index) => (index, BufferType::Page),
