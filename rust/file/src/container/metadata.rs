@@ -255,13 +255,16 @@ mod tests {
     use crate::layout::Constant;
     use crate::layout::Layer;
 
-    fn sample() -> ColumnMetadata {
-        let layout = PageLayout::Constant(Constant {
+    fn layout() -> PageLayout {
+        PageLayout::Constant(Constant {
             layers: vec![Layer::NullableItem],
             inline_value: None,
             repetition: None,
             definition: None,
-        });
+        })
+    }
+
+    fn sample<E>(layout: E) -> ColumnMetadata<E> {
         ColumnMetadata {
             pages: vec![PageMetadata {
                 rows: 7,
@@ -274,30 +277,35 @@ mod tests {
         }
     }
 
+    fn described() -> ColumnMetadata<Described> {
+        sample(Described::of(&layout()))
+    }
+
+    fn parse(bytes: &[u8], file_size: u64) -> Result<ColumnMetadata> {
+        ColumnMetadata::parse(bytes, file_size)
+    }
+
     #[test]
     fn metadata_survives_the_round_trip() {
-        assert_eq!(
-            ColumnMetadata::parse(&sample().to_bytes(), 64).unwrap(),
-            sample()
-        );
+        let bytes = described().to_bytes();
+        assert_eq!(parse(&bytes, 64).unwrap(), sample(layout()));
     }
 
     #[test]
     fn a_column_without_pages_as_in_the_specification() {
-        let bytes = ColumnMetadata::<PageLayout>::default().to_bytes();
+        let bytes = ColumnMetadata::default().to_bytes();
         assert_eq!(bytes.len(), 43);
         assert_eq!(bytes[..6], [0x0a, 0x29, 0x12, 0x27, 0x0a, 0x25]);
-        let parsed = ColumnMetadata::<PageLayout>::parse(&bytes, 0).unwrap();
-        assert_eq!(parsed, ColumnMetadata::default());
+        assert_eq!(parse(&bytes, 0).unwrap(), ColumnMetadata::default());
     }
 
     #[test]
     fn buffers_must_be_aligned_and_inside_the_file() {
-        assert!(ColumnMetadata::<PageLayout>::parse(&sample().to_bytes(), 63).is_err());
-        let mut odd = sample();
+        assert!(parse(&described().to_bytes(), 63).is_err());
+        let mut odd = described();
         odd.pages[0].buffers[0] = 1..5;
-        let error = ColumnMetadata::<PageLayout>::parse(&odd.to_bytes(), 64).unwrap_err();
+        let error = parse(&odd.to_bytes(), 64).unwrap_err();
         assert_eq!(error.page(), Some(0));
-        assert!(ColumnMetadata::<PageLayout>::parse(&[], 64).is_err());
+        assert!(parse(&[], 64).is_err());
     }
 }

@@ -28,3 +28,6 @@ mod strings;
 pub(crate) use fields::encoders_of;
 pub(crate) use page::Column;
 pub(crate) use plan::ArrayPlan;
+
+#[cfg(test)]
+mod tests;
