@@ -272,7 +272,7 @@ mod tests {
                 buffers: vec![0..5, 64..64],
                 layout,
             }],
-            buffers: vec![64..64],
+            buffers: vec![64..64, 0..5],
             is_blob: true,
         }
     }

@@ -28,7 +28,7 @@ pub(super) struct Blobs {
 
 #[derive(Debug)]
 enum State {
-    Unknown(Task),
+    Unknown(Box<Task>),
     /// Where the values are; nulls are nowhere.
     Known(Vec<Option<Range<u64>>>),
 }
@@ -39,7 +39,7 @@ impl Blobs {
         let task = Task::new(page, &page.encoding, &descriptor_shape(), rows)?;
         Ok(Self {
             file_size,
-            state: State::Unknown(task),
+            state: State::Unknown(Box::new(task)),
         })
     }
 

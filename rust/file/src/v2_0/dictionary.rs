@@ -24,21 +24,18 @@ const MAX_NULL_ITEMS: u32 = 1 << 16;
 /// The items of a page's dictionary.
 #[derive(Debug)]
 pub(super) struct Items {
-    /// One more than there are items: the last stands for null.
+    /// With one more at the end, which stands for null, when indices count from 1 on.
     values: Arc<Values>,
-    /// Which of the items are there; the last is not.
+    /// Which of them are there.
     validity: BooleanBuffer,
+    /// How many are items.
+    count: usize,
 }
 
 impl Items {
     /// Bytes that the items take in memory, roughly.
     pub(super) fn memory(&self) -> usize {
         self.values.memory() + self.validity.len() / 8
-    }
-
-    /// The place of the item that stands for null.
-    fn null(&self) -> usize {
-        self.validity.len().saturating_sub(1)
     }
 }
 
@@ -81,7 +78,7 @@ impl Dictionary {
             return Err(FileError::corrupt(format!("a dictionary of {count} nulls")));
         }
         let index_bits = u64::try_from(index_bytes * 8).unwrap_or(u64::MAX);
-        let state = match page.items(item_shape) {
+        let state = match page.items(shape) {
             Some(items) => State::Known(items),
             None => {
                 let all = std::iter::once(0..u64::from(count)).collect();
@@ -91,7 +88,7 @@ impl Dictionary {
         };
         Ok(Self {
             page: Arc::clone(page),
-            shape: item_shape.clone(),
+            shape: shape.clone(),
             indices: Stream::new(page, indices, index_bits)?.taking(rows)?,
             index_bytes,
             from_one,
@@ -122,19 +119,20 @@ impl Dictionary {
 
     /// The place of each row's item, checked.
     fn places(&self, run: Run<'_>, items: &Items, out: &mut Vec<u32>) -> Result<()> {
-        let null = items.null();
         for index in run.bytes.chunks_exact(self.index_bytes) {
             let mut word = [0; 8];
             word[..self.index_bytes].copy_from_slice(index);
             let index = u64::from_le_bytes(word);
             let place = match (self.from_one, index) {
-                (true, 0) => null,
+                (true, 0) => items.count,
                 (true, _) => usize::try_from(index - 1).unwrap_or(usize::MAX),
                 (false, _) => usize::try_from(index).unwrap_or(usize::MAX),
             };
-            if place > null || (place == null && !(self.from_one && index == 0)) {
+            let is_null = self.from_one && index == 0;
+            if place >= items.count && !is_null {
                 return Err(FileError::corrupt(format!(
-                    "index {index} into a dictionary of {null} items"
+                    "index {index} into a dictionary of {} items",
+                    items.count
                 )));
             }
             out.push(u32::try_from(place).unwrap_or(u32::MAX));
@@ -178,16 +176,24 @@ impl Rounds for Dictionary {
 }
 
 fn read_items(task: &Task, count: u32, shape: &Shape, bytes: &mut Supply) -> Result<Items> {
-    let mut values = Values::new(shape, 0);
+    let item_shape = match shape {
+        Shape::Dictionary(_, items) => items,
+        other => other,
+    };
+    let mut values = Values::new(item_shape, 0);
     let mut validity = Bitmap::default();
     task.decode(bytes, &mut values, &mut validity)?;
     if u32::try_from(values.len()) != Ok(count) {
         return Err(FileError::corrupt("a dictionary of too few items"));
     }
-    values.push_filler(1)?;
-    validity.push_zeros(1);
+    let count = values.len();
+    if item_shape == shape {
+        values.push_filler(1)?;
+        validity.push_zeros(1);
+    }
     Ok(Items {
         values: Arc::new(values),
         validity: validity.into_bits(),
+        count,
     })
 }

@@ -51,7 +51,7 @@ struct LeafPlan {
 
 #[derive(Debug)]
 enum PageTask {
-    Values(Task),
+    Values(Box<Task>),
     Blobs(Blobs),
 }
 
@@ -147,7 +147,8 @@ impl<'a> Context<'a> {
                 Shape::Variable { .. } if column.is_blob => {
                     Blobs::new(page, rows, self.file_size).map(PageTask::Blobs)
                 }
-                shape => Task::new(page, &page.encoding, shape, rows).map(PageTask::Values),
+                shape => Task::new(page, &page.encoding, shape, rows)
+                    .map(|task| PageTask::Values(Box::new(task))),
             };
             Ok((number, task.map_err(|error| error.in_page(number))?))
         };
@@ -336,14 +337,14 @@ impl LeafPlan {
 impl PageTask {
     fn rounds(&self) -> &dyn Rounds {
         match self {
-            Self::Values(task) => task,
+            Self::Values(task) => task.as_ref(),
             Self::Blobs(blobs) => blobs,
         }
     }
 
     fn rounds_mut(&mut self) -> &mut dyn Rounds {
         match self {
-            Self::Values(task) => task,
+            Self::Values(task) => task.as_mut(),
             Self::Blobs(blobs) => blobs,
         }
     }

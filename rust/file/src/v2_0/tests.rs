@@ -38,7 +38,6 @@ fn write(batch: &RecordBatch, page_bytes: u64) -> Vec<u8> {
         page_bytes,
         parallelism: 1,
         checksums: false,
-        ..WriteOptions::default()
     };
     let mut writer = FileWriter::new(store.create("a.lance").unwrap(), schema, options).unwrap();
     writer.write(batch).unwrap();
@@ -210,7 +209,10 @@ fn column(
     let bytes = by_hand(data_type, rows, encoding, buffers, false);
     let batch = read_all(&bytes)?;
     let half = RowRanges::from_range(rows / 2..rows);
-    let tail = batch.slice(usize::try_from(rows / 2).unwrap(), half.len() as usize);
+    let tail = batch.slice(
+        usize::try_from(rows / 2).unwrap(),
+        usize::try_from(half.len()).unwrap(),
+    );
     assert_eq!(read(&bytes, &half)?.columns(), tail.columns());
     Ok(Arc::clone(batch.column(0)))
 }
@@ -243,7 +245,7 @@ fn bits_in_a_continuous_stream_have_a_sign_if_the_page_says_so() {
         .iter()
         .enumerate()
         .fold(0, |stream, (at, value)| stream | (value << (3 * at)));
-    let buffer = stream.to_le_bytes()[..3].to_vec();
+    let buffers = [stream.to_le_bytes()[..3].to_vec()];
     for (signed, expected) in [
         (false, vec![1, 7, 4, 3, 6, 0, 5, 2]),
         (true, vec![1, -1, -4, 3, -2, 0, -3, 2]),
@@ -254,12 +256,12 @@ fn bits_in_a_continuous_stream_have_a_sign_if_the_page_says_so() {
             buffer: BufferRef::Page(0),
             signed,
         };
-        let array = column(DataType::Int32, 8, &encoding, &[buffer.clone()]).unwrap();
+        let array = column(DataType::Int32, 8, &encoding, &buffers).unwrap();
         assert_eq!(
             array.as_primitive::<Int32Type>(),
             &Int32Array::from(expected)
         );
-        assert!(column(DataType::Int32, 9, &encoding, &[buffer.clone()]).is_err());
+        assert!(column(DataType::Int32, 9, &encoding, &buffers).is_err());
     }
 }
 
@@ -288,17 +290,18 @@ fn any_flat_buffer_can_be_compressed() {
     for scheme in [Scheme::Lz4, Scheme::Zstd { level: None }] {
         let mut buffer = Vec::new();
         compress(scheme, &plain, &mut buffer).unwrap();
+        let buffers = [buffer];
         let encoding = ArrayEncoding::Flat {
             bits: 32,
             buffer: BufferRef::Page(0),
             compression: Some(Compression::General(scheme)),
         };
-        let array = column(DataType::Int32, 100, &encoding, &[buffer.clone()]).unwrap();
+        let array = column(DataType::Int32, 100, &encoding, &buffers).unwrap();
         assert_eq!(
             array.as_primitive::<Int32Type>(),
             &Int32Array::from_iter_values(0..100)
         );
-        assert!(column(DataType::Int32, 101, &encoding, &[buffer]).is_err());
+        assert!(column(DataType::Int32, 101, &encoding, &buffers).is_err());
     }
 }
 
