@@ -18,7 +18,6 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
-import lance
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
@@ -101,6 +100,8 @@ def travel_in_time(uri: str) -> None:
 
 def compare_with_pylance(flights: pa.Table, uri: str) -> bool:
     """Compare what pylance reads with the CSV file, value by value."""
+    import lance  # not before Spark's processes are forked, which lance warns of
+
     with step(f"Open it with pylance {lance.__version__} and compare all values"):
         dataset = lance.dataset(uri)
         dataset.validate()

@@ -199,7 +199,7 @@ def test_a_dataset_is_read_as_a_stream_by_other_libraries(uri: str) -> None:
     assert pa.schema(dataset).equals(TABLE.schema)
     assert pa.schema(dataset.scanner(["x"])).names == ["x"]
     assert pl.DataFrame(dataset).equals(pl.DataFrame(TABLE))
-    assert duckdb.sql("SELECT sum(id) FROM dataset").fetchall() == [(190,)]
+    assert duckdb.execute("SELECT sum(id) FROM dataset").fetchall() == [(190,)]
 
 
 def test_a_scanner_shows_what_it_returns(uri: str) -> None:

@@ -32,7 +32,7 @@ def test_create_makes_the_first_version(library: Any, uri: str) -> None:
 @both_libraries
 def test_create_leaves_an_existing_dataset_alone(library: Any, uri: str) -> None:
     library.write_dataset(TABLE, uri)
-    with pytest.raises(OSError, match="exists already|already exists"):
+    with pytest.raises(OSError, match=r"exists already|already exists"):
         library.write_dataset(TABLE, uri)
     assert library.dataset(uri).latest_version == 1
 
@@ -137,8 +137,8 @@ INPUTS: dict[str, Callable[[], Any]] = {
     "reader": TABLE.to_reader,
     "arrow dataset": lambda: arrow_dataset.dataset(TABLE),
     "arrow scanner": lambda: arrow_dataset.dataset(TABLE).scanner(),
-    "dict of columns": lambda: TABLE.to_pydict(),
-    "list of dicts": lambda: TABLE.to_pylist(),
+    "dict of columns": TABLE.to_pydict,
+    "list of dicts": TABLE.to_pylist,
 }
 
 

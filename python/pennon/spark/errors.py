@@ -67,6 +67,7 @@ def _error_in(text: str) -> LanceError | None:
         report = json.loads(found[1])
     except ValueError:  # Spark shortens long texts
         return None
-    kind = getattr(exceptions, str(report.pop("class")), LanceError)
+    name = report.pop("class")
+    kind = getattr(exceptions, name) if name in exceptions.__all__ else LanceError
     error: LanceError = kind(report.pop("message"), **report)
     return error

@@ -36,6 +36,8 @@ struct Meaning {
     null: Option<u16>,
     /// The level of an empty list at this layer.
     empty: Option<u16>,
+    /// The highest level within this layer: up to here the slot itself is valid.
+    highest_valid: u16,
     /// The highest level at this layer or within; what is above stopped further out.
     highest: u16,
 }
@@ -124,26 +126,29 @@ fn meanings(layers: &[Layer]) -> Vec<Meaning> {
                 Layer::EmptyableList => (None, Some(below + 1)),
                 Layer::NullableEmptyableList => (Some(below + 1), Some(below + 2)),
             };
+            let highest_valid = below;
             below += layer.levels();
             Meaning {
                 is_list: layer.is_list(),
                 null,
                 empty,
+                highest_valid,
                 highest: below,
             }
         })
         .collect()
 }
 
-/// A leaf's or a struct's layer of a page without lists: one slot for each entry.
+/// A leaf's or a struct's layer of a page without lists: one slot for each entry. A slot within a
+/// null struct counts as null, whether or not the page has nulls in this layer itself: so the
+/// columns of a struct agree although their pages end at different rows.
 fn push_items(meaning: &Meaning, levels: Levels<'_>, layer: &mut LayerValues) {
-    match meaning.null {
-        Some(null) if !levels.definition.is_empty() => {
-            layer
-                .validity
-                .push_each(levels.definition, |level| level < null);
-        }
-        _ => layer.validity.push_ones(levels.entries),
+    if levels.definition.is_empty() {
+        layer.validity.push_ones(levels.entries);
+    } else {
+        layer
+            .validity
+            .push_each(levels.definition, |level| level <= meaning.highest_valid);
     }
 }
 
@@ -189,13 +194,12 @@ fn push_item_slots(
     slots: &[usize],
     layer: &mut LayerValues,
 ) {
-    match meaning.null {
-        Some(null) if !levels.definition.is_empty() => {
-            layer
-                .validity
-                .push_each(slots, |slot| level_at(levels.definition, slot) < null);
-        }
-        _ => layer.validity.push_ones(slots.len()),
+    if levels.definition.is_empty() {
+        layer.validity.push_ones(slots.len());
+    } else {
+        layer.validity.push_each(slots, |slot| {
+            level_at(levels.definition, slot) <= meaning.highest_valid
+        });
     }
 }
 

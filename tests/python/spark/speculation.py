@@ -7,12 +7,13 @@ pretend to be on different ones. The slow attempt has written all of its files, 
 the dataset's folder shows that another attempt has written them again.
 """
 
+import os
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TypeAlias
 
@@ -78,16 +79,28 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+def wait_for_port(port: int) -> None:
+    """Wait until somebody listens: Spark tries again only after many seconds."""
+    for _ in range(600):
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.1)
+
+
 def main(uri: str) -> None:
     """Start the cluster and write."""
+    os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    os.environ["JDK_JAVA_OPTIONS"] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
     port = free_port()
     master = f"spark://127.0.0.1:{port}"
-    worker = ("--cores", "1", "--memory", "512m", master)
-    with (
-        running("Master", "--host", "127.0.0.1", "--port", str(port)),
-        running("Worker", "--host", "127.0.0.2", *worker),
-        running("Worker", "--host", "127.0.0.3", *worker),
-    ):
+    with ExitStack() as cluster:
+        cluster.enter_context(running("Master", "--host", "127.0.0.1", "--port", str(port)))
+        wait_for_port(port)
+        for host in ("127.0.0.2", "127.0.0.3"):
+            cluster.enter_context(
+                running("Worker", "--host", host, "--cores", "1", "--memory", "512m", master)
+            )
         spark = (
             SparkSession.builder.master(master)
             .config("spark.ui.enabled", "false")

@@ -56,7 +56,7 @@ impl Recorder {
         if self.filled > 0 {
             self.done.push(self.current);
         }
-        let mut section = (STRETCH as u32).to_le_bytes().to_vec();
+        let mut section = u32::try_from(STRETCH).unwrap_or(0).to_le_bytes().to_vec();
         section.extend_from_slice(&u32::try_from(columns.len()).unwrap_or(0).to_le_bytes());
         section.extend_from_slice(&covered.to_le_bytes());
         let columns = columns.iter().map(|column| crc32c::crc32c(column));
@@ -201,8 +201,9 @@ mod tests {
         let checksums = recorded(&data);
         let read = |data: &[u8], range: Range<u64>| {
             let wide = checksums.widened(&range);
-            let end = data.len().min(wide.end as usize);
-            let bytes = data[wide.start as usize..end].to_vec().into();
+            let end = data.len().min(usize::try_from(wide.end).unwrap());
+            let start = usize::try_from(wide.start).unwrap();
+            let bytes = data[start..end].to_vec().into();
             checksums.verified(&range, &bytes)
         };
         assert_eq!(checksums.widened(&(4097..4098)), 4096..8192);
