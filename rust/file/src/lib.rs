@@ -8,6 +8,7 @@ mod layout;
 mod levels;
 mod read;
 mod schema;
+mod v2_0;
 mod version;
 mod write;
 

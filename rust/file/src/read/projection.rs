@@ -31,8 +31,12 @@ pub(crate) enum NodeKind {
     Leaf(usize),
     /// A struct of these fields.
     Struct(Vec<Node>),
-    /// A list or a map of this item.
-    List(Box<Node>),
+    /// A list or a map.
+    List {
+        /// The column of the file that holds the offsets, when they have one of their own.
+        column: Option<usize>,
+        item: Box<Node>,
+    },
     /// A field that the file does not hold: nulls.
     Absent,
 }
@@ -90,6 +94,18 @@ impl Projection {
         })
     }
 
+    /// The columns of the file that hold something of the projection, with names for messages.
+    pub(crate) fn columns(&self) -> Vec<(usize, &str)> {
+        let leaves = self.leaves.iter();
+        let mut columns: Vec<_> = leaves
+            .map(|leaf| (leaf.column, leaf.name.as_str()))
+            .collect();
+        self.roots
+            .iter()
+            .for_each(|node| node.collect_offsets(&mut columns));
+        columns
+    }
+
     /// The schema of the batches.
     pub fn schema(&self) -> &SchemaRef {
         &self.schema
@@ -137,7 +153,9 @@ impl<F: Fn(i32) -> Option<u32>> Builder<F> {
                 self.path.layers.push(true);
                 let item = self.node(child, Arc::clone(item));
                 self.path.layers.pop();
-                Ok(present(NodeKind::List(Box::new(item?))))
+                let column = (self.column_of)(field.id).and_then(|at| usize::try_from(at).ok());
+                let item = Box::new(item?);
+                Ok(present(NodeKind::List { column, item }))
             }
             data_type => self.leaf(field, data_type),
         }
@@ -182,8 +200,24 @@ impl Node {
         match &self.kind {
             NodeKind::Leaf(leaf) => Some(*leaf),
             NodeKind::Struct(children) => children.iter().find_map(Self::first_leaf),
-            NodeKind::List(item) => item.first_leaf(),
+            NodeKind::List { item, .. } => item.first_leaf(),
             NodeKind::Absent => None,
+        }
+    }
+}
+
+impl Node {
+    /// Appends the columns of the offsets of lists.
+    fn collect_offsets<'a>(&'a self, columns: &mut Vec<(usize, &'a str)>) {
+        match &self.kind {
+            NodeKind::List { column, item } => {
+                columns.extend(column.map(|column| (column, self.field.name().as_str())));
+                item.collect_offsets(columns);
+            }
+            NodeKind::Struct(children) => children
+                .iter()
+                .for_each(|child| child.collect_offsets(columns)),
+            NodeKind::Leaf(_) | NodeKind::Absent => {}
         }
     }
 }
@@ -192,7 +226,7 @@ impl Node {
 fn present(kind: NodeKind) -> NodeKind {
     let is_present = match &kind {
         NodeKind::Struct(children) => children.iter().any(|child| child.first_leaf().is_some()),
-        NodeKind::List(item) => item.first_leaf().is_some(),
+        NodeKind::List { item, .. } => item.first_leaf().is_some(),
         NodeKind::Leaf(_) | NodeKind::Absent => true,
     };
     if is_present { kind } else { NodeKind::Absent }

@@ -1,6 +1,6 @@
 //! An open file: its schema, and what has been learnt about its columns.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -17,7 +17,7 @@ use super::rows::RowRanges;
 use super::source::Source;
 use crate::container::footer::{Footer, parse_offset_table};
 use crate::container::metadata::ColumnMetadata;
-use crate::{FileError, FileVersion, Result, Schema};
+use crate::{FileError, FileVersion, Result, Schema, v2_0};
 
 /// How much memory prepared pages may take per file before the oldest are forgotten.
 const CACHE_BYTES: usize = 64 << 20;
@@ -34,8 +34,17 @@ pub struct FileReader {
     num_rows: u64,
     global_buffers: Vec<Range<u64>>,
     column_metadata: Vec<Range<u64>>,
-    columns: Vec<OnceLock<Column>>,
+    columns: Columns,
     cache: Mutex<PageCache>,
+}
+
+/// What has been read of the columns, in the way of a family of file versions.
+#[derive(Debug)]
+enum Columns {
+    /// Of 2.1 and newer.
+    Structural(Vec<OnceLock<Column>>),
+    /// Of 2.0.
+    Arrays(Vec<OnceLock<v2_0::Column>>),
 }
 
 /// Which pages are prepared, oldest first, and the memory that they take.
@@ -100,7 +109,10 @@ impl FileReader {
         })?;
         let schema = descriptor.schema.unwrap_or_default();
         let schema = Schema::from_proto(&schema.fields, &schema.metadata)?;
-        let columns = column_metadata.iter().map(|_| OnceLock::new()).collect();
+        let columns = match footer.version {
+            FileVersion::V2_0 => Columns::Arrays(unread(&column_metadata)),
+            _ => Columns::Structural(unread(&column_metadata)),
+        };
         let num_rows = descriptor.length;
         let cache = Mutex::default();
         Ok(Self {
@@ -132,7 +144,7 @@ impl FileReader {
 
     /// How many columns the file has.
     pub fn num_columns(&self) -> usize {
-        self.columns.len()
+        self.column_metadata.len()
     }
 
     /// The file's path or URL.
@@ -192,66 +204,101 @@ impl FileReader {
 
     /// The columns that some leaves need, with their pages.
     pub(super) fn columns(&self, leaves: &[Arc<Leaf>]) -> Result<Vec<&Column>> {
-        if self.footer.version == FileVersion::V2_0 && !leaves.is_empty() {
-            return Err(FileError::unsupported(
-                "reading columns of file version 2.0",
-            ));
-        }
-        let missing = |leaf: &&Arc<Leaf>| {
-            self.columns
-                .get(leaf.column)
-                .is_some_and(|column| column.get().is_none())
+        let Columns::Structural(columns) = &self.columns else {
+            return Err(FileError::unsupported("arrays where layouts belong"));
         };
-        let missing: Vec<&Arc<Leaf>> = leaves.iter().filter(missing).collect();
-        if !missing.is_empty() {
-            self.load_columns(&missing)?;
-        }
-        leaves.iter().map(|leaf| self.column(leaf)).collect()
-    }
-
-    fn column(&self, leaf: &Leaf) -> Result<&Column> {
-        let column = self
-            .columns
-            .get(leaf.column)
-            .and_then(OnceLock::get)
-            .ok_or_else(|| {
-                FileError::corrupt(format!(
-                    "column {} of {} does not exist",
-                    leaf.column,
-                    self.columns.len()
-                ))
-                .in_column(&leaf.name)
-            })?;
-        if column.num_rows() != self.num_rows {
-            return Err(FileError::corrupt(format!(
-                "{} rows in a file of {}",
-                column.num_rows(),
-                self.num_rows
-            ))
-            .in_column(&leaf.name));
-        }
-        Ok(column)
-    }
-
-    fn load_columns(&self, leaves: &[&Arc<Leaf>]) -> Result<()> {
-        let columns: Vec<(usize, Range<u64>)> = leaves
+        let wanted: Vec<_> = leaves
             .iter()
-            .filter_map(|leaf| Some((leaf.column, self.column_metadata.get(leaf.column)?.clone())))
+            .map(|leaf| (leaf.column, leaf.name.as_str()))
             .collect();
-        let found = self.source.column_metadata(&columns)?;
-        for ((column, _), bytes) in columns.iter().zip(found) {
-            let (Some(slot), Some(leaf)) = (
-                self.columns.get(*column),
-                leaves.iter().find(|leaf| leaf.column == *column),
-            ) else {
-                continue;
-            };
-            let metadata = ColumnMetadata::parse(&bytes, self.source.size)
-                .and_then(Column::new)
-                .map_err(|error| error.in_column(&leaf.name))?;
-            slot.get_or_init(|| metadata);
+        let read = self.load(columns, &wanted, |bytes| {
+            ColumnMetadata::parse(bytes, self.source.size).and_then(Column::new)
+        })?;
+        for (column, leaf) in read.iter().zip(leaves) {
+            if column.num_rows() != self.num_rows {
+                return Err(FileError::corrupt(format!(
+                    "{} rows in a file of {}",
+                    column.num_rows(),
+                    self.num_rows
+                ))
+                .in_column(&leaf.name));
+            }
         }
-        Ok(())
+        Ok(read)
+    }
+
+    /// The columns that a projection needs, by their numbers.
+    pub(crate) fn array_columns(
+        &self,
+        projection: &Projection,
+    ) -> Result<HashMap<usize, &v2_0::Column>> {
+        let Columns::Arrays(columns) = &self.columns else {
+            return Err(FileError::unsupported("layouts where arrays belong"));
+        };
+        let wanted = projection.columns();
+        let read = self.load(columns, &wanted, |bytes| {
+            v2_0::Column::parse(bytes, self.source.size)
+        })?;
+        let numbers = wanted.iter().map(|(number, _)| *number);
+        Ok(numbers.zip(read).collect())
+    }
+
+    /// The columns with some numbers; `wanted` has their names, too. Those that were not read
+    /// before are read now, and kept.
+    fn load<'a, 'b, C>(
+        &self,
+        columns: &'a [OnceLock<C>],
+        wanted: &[(usize, &'b str)],
+        parse: impl Fn(&[u8]) -> Result<C>,
+    ) -> Result<Vec<&'a C>> {
+        let slot = |&(number, name): &(usize, &'b str)| {
+            let slot = columns.get(number).ok_or_else(|| {
+                FileError::corrupt(format!(
+                    "column {number} of {} does not exist",
+                    columns.len()
+                ))
+                .in_column(name)
+            })?;
+            Ok((slot, number, name))
+        };
+        let slots = wanted.iter().map(slot).collect::<Result<Vec<_>>>()?;
+        let missing: Vec<_> = slots
+            .iter()
+            .filter(|(slot, _, _)| slot.get().is_none())
+            .collect();
+        let ranges: Vec<_> = missing
+            .iter()
+            .filter_map(|(_, number, _)| {
+                Some((*number, self.column_metadata.get(*number)?.clone()))
+            })
+            .collect();
+        let found = match ranges.as_slice() {
+            [] => Vec::new(),
+            ranges => self.source.column_metadata(ranges)?,
+        };
+        for ((slot, _, name), bytes) in missing.into_iter().zip(found) {
+            let column = parse(&bytes).map_err(|error| error.in_column(name))?;
+            slot.get_or_init(|| column);
+        }
+        let read = slots.iter().filter_map(|(slot, _, _)| slot.get());
+        Ok(read.collect())
+    }
+
+    /// The size of the file in bytes.
+    pub(crate) fn size(&self) -> u64 {
+        self.source.size
+    }
+
+    /// Parts of pages, verified where the file has checksums.
+    pub(crate) fn read_pages(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+        self.source.pages(ranges)
+    }
+
+    /// Notes what a read has kept of the pages of a column.
+    pub(crate) fn remember_pages(&self, number: usize, column: &v2_0::Column) {
+        for (page, bytes) in column.take_unaccounted() {
+            self.remember((number, page), bytes);
+        }
     }
 
     /// Prepares pages: those that are not cached are read and cached.
@@ -307,9 +354,23 @@ impl FileReader {
                 return;
             };
             cache.bytes -= bytes;
-            if let Some(column) = self.columns.get(column).and_then(OnceLock::get) {
-                column.page(page).forget();
+            match &self.columns {
+                Columns::Structural(columns) => {
+                    if let Some(column) = columns.get(column).and_then(OnceLock::get) {
+                        column.page(page).forget();
+                    }
+                }
+                Columns::Arrays(columns) => {
+                    if let Some(column) = columns.get(column).and_then(OnceLock::get) {
+                        column.forget(page);
+                    }
+                }
             }
         }
     }
+}
+
+/// A place for each column.
+fn unread<C>(metadata: &[Range<u64>]) -> Vec<OnceLock<C>> {
+    metadata.iter().map(|_| OnceLock::new()).collect()
 }

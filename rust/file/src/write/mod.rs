@@ -9,20 +9,21 @@
 
 mod choose;
 mod coder;
-mod column;
+pub(crate) mod column;
 mod constant;
 mod dictionary;
 mod encode;
 mod full_zip;
-mod leaf;
+mod gather;
+pub(crate) mod leaf;
 mod levels;
 mod mini_block;
 mod options;
 mod settings;
 mod shred;
 mod stats;
-mod symbols;
-mod values;
+pub(crate) mod symbols;
+pub(crate) mod values;
 mod workers;
 mod writer;
 

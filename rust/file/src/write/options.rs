@@ -7,7 +7,7 @@ use crate::FileVersion;
 /// How a file is written.
 #[derive(Debug, Clone)]
 pub struct WriteOptions {
-    /// The file version: 2.1 or 2.2.
+    /// The file version.
     pub version: FileVersion,
     /// A column's page is cut when its rows take about this many bytes in memory. Files with very
     /// many columns use smaller pages, so that what is buffered stays bounded.

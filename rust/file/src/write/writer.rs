@@ -9,15 +9,15 @@ use pennon_io::Sink;
 use pennon_proto::file::{FileDescriptor, Schema as SchemaMessage};
 use prost::Message;
 
-use super::column::{Column, Page};
-use super::leaf::leaves_of;
+use super::column::{Column, LeafEncoder, Page, PageEncoder};
+use super::leaf::{Leaf, leaves_of};
 use super::options::WriteOptions;
 use super::workers::for_each_parallel;
 use crate::container::footer::{Footer, write_offset_table};
 use crate::container::{ALIGNMENT, PADDING};
 use crate::extension::checksums::Recorder;
 use crate::extension::{self, SectionKind};
-use crate::{FileError, FileVersion, Result, Schema};
+use crate::{FileError, FileVersion, Result, Schema, v2_0};
 
 /// A batch of more bytes than this is handled in parts, so that what waits to be written stays
 /// bounded.
@@ -83,7 +83,7 @@ impl FileWriter {
     /// # Errors
     ///
     /// `Schema` when files of that version cannot hold the schema, or its metadata asks for
-    /// something that does not exist; `Unsupported` for version 2.0.
+    /// something that does not exist.
     pub fn new(sink: Box<dyn Sink>, schema: Schema, options: WriteOptions) -> Result<Self> {
         let prepared = prepare(&schema, &options);
         let (arrow, columns) = prepared.map_err(|error| error.in_file(sink.location()))?;
@@ -198,6 +198,7 @@ impl FileWriter {
             column.cut();
         }
         self.write_due_pages()?;
+        self.columns.iter_mut().for_each(Column::complete);
         self.write_metadata()?;
         let ids = self.columns.iter().map(Column::field_id).zip(0_u32..);
         Ok(ids.collect())
@@ -205,14 +206,13 @@ impl FileWriter {
 
     /// Encodes the pages that are due, in parallel, and writes them.
     fn write_due_pages(&mut self) -> Result<()> {
-        let version = self.options.version;
         let mut due: Vec<(usize, ArrayRef)> = Vec::new();
         for (number, column) in self.columns.iter_mut().enumerate() {
             due.extend(column.take_due()?.into_iter().map(|page| (number, page)));
         }
         let columns = &self.columns;
         let encoded = for_each_parallel(&due, self.options.parallelism, |(number, array)| {
-            columns[*number].encode(version, array)
+            columns[*number].encode(array)
         });
         for ((number, _), pages) in due.iter().zip(encoded) {
             for page in pages? {
@@ -328,24 +328,34 @@ fn range_of(start: u64, size: usize) -> Range<u64> {
 }
 
 fn prepare(schema: &Schema, options: &WriteOptions) -> Result<(SchemaRef, Vec<Column>)> {
-    if options.version == FileVersion::V2_0 {
-        return Err(FileError::unsupported(
-            "files of version 2.0 cannot be written yet: use data_storage_version 2.1 or 2.2",
-        ));
-    }
     schema.check_version(options.version)?;
-    let leaves = leaves_of(schema)?;
+    let encoders = encoders_of(schema, options.version)?;
     // Many columns share what one may buffer, so that a file of thousands does not hoard memory.
     let budget = usize::try_from(options.page_bytes)
         .unwrap_or(usize::MAX)
         .max(1);
-    let shared = (MAX_PENDING_BYTES / leaves.len().max(1)).max(MIN_PAGE_BYTES);
+    let shared = (MAX_PENDING_BYTES / encoders.len().max(1)).max(MIN_PAGE_BYTES);
     let page_bytes = budget.min(shared);
-    let columns = leaves
+    let columns = encoders
         .into_iter()
-        .map(|leaf| Column::new(leaf, page_bytes))
+        .map(|(id, path, encoder)| Column::new(id, path, encoder, page_bytes))
         .collect();
     Ok((Arc::new(schema.to_arrow()?), columns))
+}
+
+/// The id and the path of each field that owns a column, and what encodes it.
+type Encoders = Vec<(i32, String, Box<dyn PageEncoder>)>;
+
+fn encoders_of(schema: &Schema, version: FileVersion) -> Result<Encoders> {
+    if version == FileVersion::V2_0 {
+        return v2_0::encoders_of(schema);
+    }
+    let encoder = |leaf: Leaf| {
+        let (id, path) = (leaf.field.id, leaf.path.clone());
+        let encoder: Box<dyn PageEncoder> = Box::new(LeafEncoder { leaf, version });
+        (id, path, encoder)
+    };
+    Ok(leaves_of(schema)?.into_iter().map(encoder).collect())
 }
 
 /// What all columns together may keep before they write.
