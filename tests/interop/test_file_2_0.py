@@ -80,7 +80,10 @@ METADATA: dict[str, tuple[pa.Array, dict[str, str]]] = {
     ),
     "packed with a vector": (
         pa.StructArray.from_arrays(
-            [pa.array(range(ROWS), pa.int16()), vectors(pa.array(range(2 * ROWS), pa.float32()), 2)],
+            [
+                pa.array(range(ROWS), pa.int16()),
+                vectors(pa.array(range(2 * ROWS), pa.float32()), 2),
+            ],
             ["a", "b"],
         ),
         PACKED,
@@ -151,9 +154,7 @@ def test_any_flat_table(
 
 
 @both_directions
-def test_many_pages(
-    writer: Any, reader: Any, uri: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_pages(writer: Any, reader: Any, uri: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LANCE_FILE_WRITER_MAX_PAGE_BYTES", "3000")
     arrays = ["list", "list of struct", "vector", "dictionary of numbers", "struct"]
     batch = pa.table({name: NESTED[name] for name in arrays})
