@@ -159,7 +159,7 @@ impl ValueCoder {
         let left = self.len() - start;
         let most = match &self.kind {
             Kind::Bits(_) => MAX_CHUNK_VALUES,
-            Kind::Flat(_) | Kind::ByteStreams(_) if self.chunk_len.is_some() => {
+            Kind::Bits(_) | Kind::Flat(_) | Kind::ByteStreams(_) if self.chunk_len.is_some() => {
                 self.chunk_len.unwrap_or(2)
             }
             Kind::Flat(values) => fixed_chunk_len(values.width * 8),

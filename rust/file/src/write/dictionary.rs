@@ -329,9 +329,24 @@ fn store(version: FileVersion, settings: &Settings, items: &Values) -> Result<Di
     }
 }
 
+/// The items compressed, if they get smaller; by Zstandard instead of LZ4 where that is better and
+/// nobody asked, for items are decompressed only once.
 fn compressed(dictionary: Dictionary, compression: Compression) -> Result<Dictionary> {
-    let mut items = Vec::new();
-    general::compress(scheme_of(compression), &dictionary.items, &mut items)?;
+    let compress = |compression| {
+        let mut items = Vec::new();
+        general::compress(scheme_of(compression), &dictionary.items, &mut items)?;
+        Ok::<_, FileError>((items, compression))
+    };
+    let mut best = compress(compression)?;
+    if compression == Compression::Lz4 {
+        let zstd = compress(Compression::Zstd { level: Some(3) })?;
+        best = if zstd.0.len() < best.0.len() {
+            zstd
+        } else {
+            best
+        };
+    }
+    let (items, compression) = best;
     if items.len() >= dictionary.items.len() {
         return Ok(dictionary);
     }

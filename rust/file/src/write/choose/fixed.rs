@@ -14,6 +14,8 @@ const MIN_GENERAL_VALUES: usize = 4096;
 /// Bytes of a chunk that is compressed without having been asked for: longer chunks get smaller,
 /// and shorter ones are quicker to read a single value of.
 const GENERAL_CHUNK_BYTES: usize = 16 << 10;
+/// The most values that a chunk can say it has.
+const MAX_CHUNK_BITS: usize = 1 << 15;
 /// How many chunks tell what a compressor would make of all.
 const SAMPLE_CHUNKS: usize = 6;
 
@@ -22,18 +24,6 @@ const SAMPLE_CHUNKS: usize = 6;
 pub(super) struct Plan {
     pub(super) coder: ValueCoder,
     pub(super) bytes: usize,
-}
-
-/// The smallest way to store numbers, unless it is slow and not much smaller than a fast one.
-pub(super) fn fixed(values: FixedValues, settings: &Settings) -> Result<Plan> {
-    let fast = indices(values.clone(), settings);
-    if settings.compression.is_some() || values.len() < MIN_GENERAL_VALUES {
-        return Ok(fast);
-    }
-    match heavy(values)? {
-        Some(heavy) if heavy.bytes * 10 <= fast.bytes * 7 => Ok(heavy),
-        _ => Ok(fast),
-    }
 }
 
 /// The smallest fast way to store integers: as they are, packed, or as runs; or as byte streams for
@@ -72,38 +62,32 @@ fn light(values: FixedValues, settings: &Settings) -> (Kind, usize) {
     }
 }
 
-/// Values behind a general compressor, if there is a form in which it has a chance.
-fn heavy(values: FixedValues) -> Result<Option<Plan>> {
-    let chunk_len = Some(GENERAL_CHUNK_BYTES / values.width.max(1));
-    let kind = match values.width {
-        4 | 8 => Kind::ByteStreams(values),
-        16 | 32 => Kind::Flat(values),
+/// Values behind a general compressor, where nothing was asked for and that is much smaller than
+/// the `bytes` of the best fast way, by a sample.
+pub(super) fn heavy(kind: Kind, bytes: usize, settings: &Settings) -> Result<Option<ValueCoder>> {
+    let chunk_len = match &kind {
+        Kind::Bits(_) => MAX_CHUNK_BITS,
+        Kind::Flat(values) | Kind::ByteStreams(values) => GENERAL_CHUNK_BYTES / values.width,
         _ => return Ok(None),
     };
-    let coder = ValueCoder {
+    let mut coder = ValueCoder {
         kind,
         around: Around::Used(Compression::Lz4),
-        chunk_len,
+        chunk_len: Some(chunk_len),
     };
+    if settings.compression.is_some() || coder.len() < MIN_GENERAL_VALUES.max(chunk_len) {
+        return Ok(None);
+    }
     let fast = coder.projected_size(SAMPLE_CHUNKS)?;
-    let zstd = Around::Used(Compression::Zstd { level: Some(1) });
-    let coder = ValueCoder {
-        around: zstd,
-        ..coder
-    };
+    coder.around = Around::Used(Compression::Zstd { level: Some(1) });
     let small = coder.projected_size(SAMPLE_CHUNKS)?;
     // The faster one may be a quarter larger.
-    if fast * 4 <= small * 5 {
-        let around = Around::Used(Compression::Lz4);
-        return Ok(Some(Plan {
-            coder: ValueCoder { around, ..coder },
-            bytes: fast,
-        }));
+    let is_fast_enough = fast * 4 <= small * 5;
+    if is_fast_enough {
+        coder.around = Around::Used(Compression::Lz4);
     }
-    Ok(Some(Plan {
-        coder,
-        bytes: small,
-    }))
+    let size = if is_fast_enough { fast } else { small };
+    Ok((size * 10 <= bytes * 7).then_some(coder))
 }
 
 fn runs_allowed(stats: &Stats, settings: &Settings) -> bool {

@@ -7,9 +7,10 @@ mod fixed;
 mod strings;
 
 use arrow_array::Array;
+use arrow_buffer::BooleanBuffer;
 use arrow_schema::DataType;
 
-use self::fixed::{Plan, fixed, indices};
+use self::fixed::{Plan, heavy, indices};
 use self::strings::{string_chunks, zipped_strings};
 use super::coder::{Kind, ValueCoder};
 use super::constant::ConstantValue;
@@ -82,8 +83,11 @@ pub(crate) fn choose(
         Values::Fixed(values) if fits_chunks && structure == Structure::MiniBlock => {
             numbers(values, version, shredded, settings)
         }
+        Values::Bits(bits) if structure == Structure::MiniBlock => {
+            booleans(bits, shredded, settings)
+        }
         values => Ok(match structure {
-            Structure::MiniBlock => mini_block(chunked(values, settings)?),
+            Structure::MiniBlock => mini_block(chunked(values, settings)),
             Structure::FullZip => Choice::FullZip(zipped(values, settings)),
         }),
     }
@@ -147,27 +151,47 @@ fn constant(values: &Values, shredded: &Shredded) -> Option<ConstantValue> {
     }
 }
 
-/// Numbers and other narrow values of one width: by a dictionary, if that is smaller.
+/// Booleans: as bits, or compressed if that is much smaller.
+fn booleans(bits: BooleanBuffer, shredded: &Shredded, settings: &Settings) -> Result<Choice> {
+    let plain = Kind::Bits(bits);
+    let compressed = match shredded.has_invisible() {
+        // Chunks of entries without a value must stay short.
+        true => None,
+        false => heavy(plain.clone(), shredded.values.len().div_ceil(8), settings)?,
+    };
+    Ok(mini_block(
+        compressed.unwrap_or_else(|| ValueCoder::plain(plain)),
+    ))
+}
+
+/// Numbers and other narrow values of one width: by a dictionary, if that is smaller, or compressed,
+/// if that is much smaller.
 fn numbers(
     values: FixedValues,
     version: FileVersion,
     shredded: &Shredded,
     settings: &Settings,
 ) -> Result<Choice> {
-    let Plan { coder, bytes } = fixed(values.clone(), settings)?;
+    let Plan { coder, bytes } = indices(values.clone(), settings);
     let limit = match settings.compression {
         None => bytes,
         Some(_) => share(values.bytes.len(), settings.dictionary_ratio),
     };
-    let values = Values::Fixed(values);
-    let validity = shredded.validity.as_ref();
     let in_runs = matches!(coder.kind, Kind::Runs(..));
     let budget = Budget { limit, in_runs };
-    let indexed = dictionary::index(version, settings, &values, validity, budget)?;
-    match indexed.map(|indexed| with_dictionary(indexed, settings)) {
-        Some((choice, size)) if size < limit => Ok(choice),
-        _ => Ok(mini_block(coder)),
-    }
+    let validity = shredded.validity.as_ref();
+    let all = Values::Fixed(values.clone());
+    let indexed = dictionary::index(version, settings, &all, validity, budget)?;
+    let (choice, bytes) = match indexed.map(|indexed| with_dictionary(indexed, settings)) {
+        Some((choice, size)) if size < limit => (choice, size),
+        _ => (mini_block(coder), bytes),
+    };
+    let kind = match values.width {
+        4 | 8 => Kind::ByteStreams(values),
+        16 | 32 => Kind::Flat(values),
+        _ => return Ok(choice),
+    };
+    Ok(heavy(kind, bytes, settings)?.map_or(choice, mini_block))
 }
 
 /// Strings: by a dictionary, if that is much smaller than the strings.
@@ -191,7 +215,7 @@ fn strings(
         structure,
     ) {
         (Some((choice, size)), _) if size <= limit => Ok(choice),
-        (_, Structure::MiniBlock) => Ok(mini_block(chunked(values, settings)?)),
+        (_, Structure::MiniBlock) => Ok(mini_block(chunked(values, settings))),
         (_, Structure::FullZip) => Ok(Choice::FullZip(zipped(values, settings))),
     }
 }
@@ -238,13 +262,13 @@ fn is_list_of_bits(values: &Values) -> bool {
     }
 }
 
-fn chunked(values: Values, settings: &Settings) -> Result<ValueCoder> {
-    Ok(match values {
+fn chunked(values: Values, settings: &Settings) -> ValueCoder {
+    match values {
         Values::Bits(bits) => ValueCoder::plain(Kind::Bits(bits)),
-        Values::Fixed(values) => fixed(values, settings)?.coder,
+        Values::Fixed(values) => indices(values, settings).coder,
         Values::Variable(values) => string_chunks(values, settings),
         Values::List(lists) => ValueCoder::plain(Kind::List(lists)),
-    })
+    }
 }
 
 fn zipped(values: Values, settings: &Settings) -> ZipValues {
