@@ -95,6 +95,27 @@ fn the_longest_symbol_wins_and_others_are_escaped() {
 }
 
 #[test]
+fn values_side_by_side_are_compressed_as_they_are_alone() {
+    let values: [&[u8]; 5] = [b"abcdef", b"", b"ab", b"cdefgh", b"abcd"];
+    let bytes = values.concat();
+    let offsets = [0, 6, 6, 8, 14, 18];
+    for table in [
+        table(&[b"a", b"ab", b"abcdefgh", b"cdef"]),
+        SymbolTable::verbatim(),
+    ] {
+        let (mut out, mut ends) = (b"..".to_vec(), Vec::new());
+        table.compress_all(&bytes, &offsets, &mut out, &mut ends);
+        let mut alone = b"..".to_vec();
+        let mut alone_ends = Vec::new();
+        for value in values {
+            table.compress(value, &mut alone);
+            alone_ends.push(alone.len());
+        }
+        assert_eq!((out, ends), (alone, alone_ends));
+    }
+}
+
+#[test]
 fn symbols_with_zeros_do_not_reach_beyond_the_end() {
     let zeros = table(&[b"a\0\0\0", b"a\0", b"a", b"b\0"]);
     assert_eq!(compressed(&zeros, b"a"), [2]);
