@@ -1,6 +1,7 @@
 """Datasets of file version 2.0: what one implementation writes, the other reads and changes."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import lance
@@ -15,6 +16,7 @@ import pennon
 pytestmark = pytest.mark.interop
 
 VERSION = "2.0"
+OLD_RELEASES = Path(__file__).parents[1] / "data" / "old_releases"
 ROWS = 1000
 
 both_directions = pytest.mark.parametrize(
@@ -199,6 +201,23 @@ def test_blobs(writer: Any, uri: str) -> None:
     assert [blob.readall() for blob in blobs] == [values[row] for row in rows]
     places = lance.dataset(uri).to_table()["a"].to_pylist()
     assert [place["size"] for place in places] == [len(value or b"") for value in values]
+
+
+@pytest.mark.parametrize("release", ["0.13.0", "0.16.0"])
+def test_files_of_old_releases(release: str) -> None:
+    dataset = pennon.dataset(OLD_RELEASES / release)
+    expected = [
+        {
+            "number": some(row),
+            "text": f"text {row}" if row % 3 else None,
+            "flag": row % 2 == 0,
+            "list": [f"item {row}"] * (row % 3) if row % 7 else None,
+            "point": {"x": row, "name": f"point {row}"},
+        }
+        for row in range(20)
+    ]
+    assert dataset.to_table().to_pylist() == expected
+    assert dataset.take([7, 8, 19]).to_pylist() == [expected[row] for row in (7, 8, 19)]
 
 
 def test_a_null_struct_is_refused_with_advice(uri: str) -> None:
