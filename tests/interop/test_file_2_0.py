@@ -82,7 +82,11 @@ METADATA: dict[str, tuple[pa.Array, dict[str, str]]] = {
     ),
     "packed with a vector": (
         pa.StructArray.from_arrays(
-            [pa.array(range(ROWS), pa.int16()), vectors(pa.array(range(2 * ROWS)), 2)], ["a", "b"]
+            [
+                pa.array(range(ROWS), pa.int16()),
+                vectors(pa.array(range(2 * ROWS), pa.float32()), 2),
+            ],
+            ["a", "b"],
         ),
         PACKED,
     ),
