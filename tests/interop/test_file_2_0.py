@@ -1,6 +1,7 @@
 """Datasets of file version 2.0: what one implementation writes, the other reads and changes."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import lance
@@ -15,6 +16,7 @@ import pennon
 pytestmark = pytest.mark.interop
 
 VERSION = "2.0"
+OLD_RELEASES = Path(__file__).parents[1] / "data" / "old_releases"
 ROWS = 1000
 
 both_directions = pytest.mark.parametrize(
@@ -188,14 +190,38 @@ def test_dictionaries_of_many_pages_are_merged(
     assert_same(reader.dataset(uri).to_table(), table)
 
 
-def test_blobs_are_read(uri: str) -> None:
+@pytest.mark.parametrize("writer", [lance, pennon], ids=["by-pylance", "by-pennon"])
+def test_blobs(writer: Any, uri: str) -> None:
     values = [b"abc", None, b"", b"x" * 100_000] * 20
     blob = pa.field("a", pa.large_binary(), metadata={"lance-encoding:blob": "true"})
     table = pa.table([pa.array(values, blob.type)], schema=pa.schema([blob]))
-    lance.write_dataset(table, uri, data_storage_version=VERSION)
+    writer.write_dataset(table, uri, data_storage_version=VERSION)
     dataset = pennon.dataset(uri)
     assert dataset.to_table()["a"].to_pylist() == values
     assert dataset.take([3, 4, 5])["a"].to_pylist() == values[3:6]
+
+    rows = [0, 2, 3, 79]
+    blobs = lance.dataset(uri).take_blobs("a", indices=rows)
+    assert [blob.readall() for blob in blobs] == [values[row] for row in rows]
+    places = lance.dataset(uri).to_table()["a"].to_pylist()
+    assert [place["size"] for place in places] == [len(value or b"") for value in values]
+
+
+@pytest.mark.parametrize("release", ["0.13.0", "0.16.0"])
+def test_files_of_old_releases(release: str) -> None:
+    dataset = pennon.dataset(OLD_RELEASES / release)
+    expected = [
+        {
+            "number": some(row),
+            "text": f"text {row}" if row % 3 else None,
+            "flag": row % 2 == 0,
+            "list": [f"item {row}"] * (row % 3) if row % 7 else None,
+            "point": {"x": row, "name": f"point {row}"},
+        }
+        for row in range(20)
+    ]
+    assert dataset.to_table().to_pylist() == expected
+    assert dataset.take([7, 8, 19]).to_pylist() == [expected[row] for row in (7, 8, 19)]
 
 
 def test_a_null_struct_is_refused_with_advice(uri: str) -> None:

@@ -227,16 +227,15 @@ impl FileReader {
         Ok(read)
     }
 
-    /// The columns that a projection needs, by their numbers.
+    /// The columns with some numbers, by these; `wanted` has their names, too.
     pub(crate) fn array_columns(
         &self,
-        projection: &Projection,
+        wanted: &[(usize, &str)],
     ) -> Result<HashMap<usize, &v2_0::Column>> {
         let Columns::Arrays(columns) = &self.columns else {
             return Err(FileError::unsupported("layouts where arrays belong"));
         };
-        let wanted = projection.columns();
-        let read = self.load(columns, &wanted, |bytes| {
+        let read = self.load(columns, wanted, |bytes| {
             v2_0::Column::parse(bytes, self.source.size)
         })?;
         let numbers = wanted.iter().map(|(number, _)| *number);

@@ -8,6 +8,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::decode::Task;
+use super::encoding::{ArrayEncoding, BufferRef};
 use super::page::Page;
 use super::stream::{Rounds, Supply};
 use crate::container::footer::checked_range;
@@ -62,6 +63,33 @@ impl Blobs {
         }
         validity.push_each(&flags(places), |is_there| is_there);
         Ok(())
+    }
+}
+
+/// The descriptor of a value, which is nowhere when it is null.
+pub(crate) fn descriptor(place: Option<Range<u64>>) -> [u8; 2 * WORD_BYTES] {
+    let (position, size) = match place {
+        Some(place) if place.is_empty() => (0, 0),
+        Some(place) => (place.start, place.end - place.start),
+        None => (1, 0),
+    };
+    let mut bytes = [0; 2 * WORD_BYTES];
+    bytes[..WORD_BYTES].copy_from_slice(&position.to_le_bytes());
+    bytes[WORD_BYTES..].copy_from_slice(&size.to_le_bytes());
+    bytes
+}
+
+/// How descriptors are stored: in the first buffer of their page.
+pub(super) fn descriptors() -> ArrayEncoding {
+    let buffer = BufferRef::Page(0);
+    let word = ArrayEncoding::NoNulls(Box::new(ArrayEncoding::Flat {
+        bits: 64,
+        buffer,
+        compression: None,
+    }));
+    ArrayEncoding::PackedStruct {
+        fields: vec![word.clone(), word],
+        buffer,
     }
 }
 

@@ -7,6 +7,7 @@ use arrow_array::{Array, ArrayRef, GenericListArray, NullArray, OffsetSizeTrait,
 use arrow_schema::DataType;
 use arrow_select::take::take;
 
+use super::blob::descriptors;
 use super::choose::Settings;
 use super::encode::{encode_leaf, encode_offsets};
 use super::encoding::ArrayEncoding;
@@ -36,11 +37,9 @@ fn descend(
 ) -> Result<()> {
     let is_struct = field.logical_type == LogicalType::Struct;
     let kind = match field.logical_type {
+        LogicalType::Leaf(DataType::LargeBinary) if field.is_blob() => Kind::Blob,
         _ if field.is_blob() => {
-            return Err(
-                FileError::unsupported("writing blob columns into files of version 2.0")
-                    .in_column(path),
-            );
+            return Err(FileError::schema("a blob must be of type large_binary").in_column(path));
         }
         LogicalType::Struct if !field.is_packed() => Kind::Header,
         LogicalType::List { .. } | LogicalType::LargeList { .. } => Kind::Offsets,
@@ -82,6 +81,8 @@ enum Kind {
     Header,
     /// The offsets of lists.
     Offsets,
+    /// The places of large values.
+    Blob,
     Leaf(Settings),
 }
 
@@ -103,7 +104,7 @@ impl PageEncoder for FieldEncoder {
                 DataType::LargeList(_) => Ok(lengths(array.as_list::<i64>())),
                 _ => Ok(lengths(array.as_list::<i32>())),
             },
-            Kind::Leaf(_) => Ok(array),
+            Kind::Blob | Kind::Leaf(_) => Ok(array),
         }
     }
 
@@ -111,12 +112,14 @@ impl PageEncoder for FieldEncoder {
         let (encoding, buffers) = match &self.kind {
             Kind::Header => (ArrayEncoding::Struct, Vec::new()),
             Kind::Offsets => encode_offsets(rows.as_primitive()),
+            Kind::Blob => (descriptors(), Vec::new()),
             Kind::Leaf(settings) => encode_leaf(rows, settings)?,
         };
         Ok(vec![Page {
             rows: u64::try_from(rows.len()).unwrap_or(u64::MAX),
             layout: Described::of(&encoding),
             buffers,
+            outside: matches!(self.kind, Kind::Blob).then(|| rows.as_binary().clone()),
         }])
     }
 
@@ -125,7 +128,12 @@ impl PageEncoder for FieldEncoder {
             rows: 0,
             layout: Described::of(&ArrayEncoding::Struct),
             buffers: Vec::new(),
+            outside: None,
         })
+    }
+
+    fn is_blob(&self) -> bool {
+        matches!(self.kind, Kind::Blob)
     }
 
     fn priority(&self, _: u64) -> u64 {

@@ -25,6 +25,7 @@ mod proto;
 mod stream;
 mod strings;
 
+pub(crate) use blob::descriptor;
 pub(crate) use fields::encoders_of;
 pub(crate) use page::Column;
 pub(crate) use plan::ArrayPlan;

@@ -84,6 +84,13 @@ impl Column {
         self.starts.num_rows()
     }
 
+    /// Whether the rows are lists.
+    pub(super) fn is_list(&self) -> bool {
+        self.pages
+            .first()
+            .is_some_and(|page| matches!(page.encoding.without_nulls(), ArrayEncoding::List { .. }))
+    }
+
     /// A page by its number.
     pub(super) fn page(&self, number: usize) -> &Arc<Page> {
         &self.pages[number]

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, new_null_array};
+use arrow_schema::DataType;
 use bytes::Bytes;
 
 use super::blob::Blobs;
@@ -17,7 +18,7 @@ use crate::read::projection::{Leaf, Node, NodeKind, Projection};
 use crate::read::reader::FileReader;
 use crate::read::shape::Shape;
 use crate::read::validity::Bitmap;
-use crate::read::values::Values;
+use crate::read::values::{Values, Variable};
 use crate::{FileError, Result, RowRanges};
 
 /// The most room that is made before any value has been seen.
@@ -39,6 +40,8 @@ enum FieldPlan {
     Offsets(ListReader),
     /// Lists and their items.
     List(Lists, Box<FieldPlan>),
+    /// Strings of the first writers, which are lists of bytes, and these bytes.
+    Bytes(Lists, LeafPlan),
 }
 
 /// The pages of a leaf that are read.
@@ -71,7 +74,7 @@ impl ArrayPlan {
     ) -> Result<(Self, Vec<Range<u64>>)> {
         let context = Context {
             projection,
-            columns: reader.array_columns(projection)?,
+            columns: columns(reader, projection)?,
             file_size: reader.size(),
         };
         let fields = projection.roots.iter().map(|node| {
@@ -118,8 +121,8 @@ impl<'a> Context<'a> {
             NodeKind::Absent => FieldPlan::Absent,
             NodeKind::Leaf(leaf) => {
                 let leaf = &self.projection.leaves[*leaf];
-                let plan = self.leaf(leaf, rows);
-                FieldPlan::Leaf(plan.map_err(|error| error.in_column(&leaf.name))?)
+                let plan = self.leaf_or_bytes(leaf, rows);
+                plan.map_err(|error| error.in_column(&leaf.name))?
             }
             NodeKind::Struct(children) => FieldPlan::Struct(
                 children
@@ -135,6 +138,37 @@ impl<'a> Context<'a> {
                 FieldPlan::Offsets(plan.map_err(|error| error.in_column(node.field.name()))?)
             }
         })
+    }
+
+    fn leaf_or_bytes(&self, leaf: &Arc<Leaf>, rows: &[Range<u64>]) -> Result<FieldPlan> {
+        let column = self.column(Some(leaf.column))?;
+        if !is_list_of_bytes(leaf, column) {
+            return Ok(FieldPlan::Leaf(self.leaf(leaf, rows)?));
+        }
+        check_end(column, rows)?;
+        Ok(FieldPlan::Offsets(ListReader::new(column, rows)?))
+    }
+
+    /// The plan for lists whose offsets are known.
+    fn items(&self, kind: &NodeKind, lists: Lists) -> Result<FieldPlan> {
+        match kind {
+            NodeKind::List { item, .. } => {
+                let item = self.field(item, &lists.items)?;
+                Ok(FieldPlan::List(lists, Box::new(item)))
+            }
+            NodeKind::Leaf(leaf) => {
+                let leaf = &self.projection.leaves[*leaf];
+                let bytes = Leaf {
+                    column: leaf.column + 1,
+                    name: leaf.name.clone(),
+                    shape: Shape::Fixed(1),
+                    layers: leaf.layers.clone(),
+                };
+                let bytes = self.leaf(&Arc::new(bytes), &lists.items)?;
+                Ok(FieldPlan::Bytes(lists, bytes))
+            }
+            _ => Err(FileError::corrupt("offsets of what is no list")),
+        }
     }
 
     fn leaf(&self, leaf: &Arc<Leaf>, rows: &[Range<u64>]) -> Result<LeafPlan> {
@@ -194,6 +228,26 @@ impl<'a> Context<'a> {
     }
 }
 
+/// The columns that a projection needs, by their numbers.
+fn columns<'a>(
+    reader: &'a FileReader,
+    projection: &Projection,
+) -> Result<HashMap<usize, &'a Column>> {
+    let mut columns = reader.array_columns(&projection.columns())?;
+    let bytes = projection.leaves.iter().filter_map(|leaf| {
+        let column = columns.get(&leaf.column)?;
+        is_list_of_bytes(leaf, column).then(|| (leaf.column + 1, leaf.name.as_str()))
+    });
+    let bytes: Vec<_> = bytes.collect();
+    columns.extend(reader.array_columns(&bytes)?);
+    Ok(columns)
+}
+
+/// Whether strings are lists of bytes, which are the next column.
+fn is_list_of_bytes(leaf: &Leaf, column: &Column) -> bool {
+    matches!(leaf.shape, Shape::Variable { .. }) && column.is_list()
+}
+
 /// Checks that a column has the rows that are asked of it.
 fn check_end(column: &Column, rows: &[Range<u64>]) -> Result<()> {
     match rows.last() {
@@ -210,7 +264,9 @@ impl FieldPlan {
     fn is_ready(&self) -> bool {
         match self {
             Self::Absent => true,
-            Self::Leaf(leaf) => leaf.pages.iter().all(|(_, task)| task.rounds().is_ready()),
+            Self::Leaf(leaf) | Self::Bytes(_, leaf) => {
+                leaf.pages.iter().all(|(_, task)| task.rounds().is_ready())
+            }
             Self::Struct(children) => children.iter().all(Self::is_ready),
             Self::Offsets(_) => false,
             Self::List(_, item) => item.is_ready(),
@@ -220,7 +276,7 @@ impl FieldPlan {
     fn round_needs(&self, out: &mut Vec<Range<u64>>) {
         match self {
             Self::Absent => {}
-            Self::Leaf(leaf) => {
+            Self::Leaf(leaf) | Self::Bytes(_, leaf) => {
                 for (_, task) in &leaf.pages {
                     if !task.rounds().is_ready() {
                         task.rounds().round_needs(out);
@@ -236,7 +292,7 @@ impl FieldPlan {
 
     fn supply(&mut self, node: &Node, context: &Context<'_>, bytes: &mut Supply) -> Result<()> {
         match (self, &node.kind) {
-            (Self::Leaf(leaf), _) => {
+            (Self::Leaf(leaf) | Self::Bytes(_, leaf), _) => {
                 let supplied = leaf.supply(bytes);
                 supplied.map_err(|error| error.in_column(&leaf.leaf.name))
             }
@@ -244,7 +300,7 @@ impl FieldPlan {
                 .iter_mut()
                 .zip(children)
                 .try_for_each(|(plan, child)| plan.supply(child, context, bytes)),
-            (plan @ Self::Offsets(_), NodeKind::List { item, .. }) => {
+            (plan @ Self::Offsets(_), kind) => {
                 let Self::Offsets(reader) = plan else {
                     return Ok(());
                 };
@@ -253,8 +309,7 @@ impl FieldPlan {
                     return reader.supply(bytes).map_err(named);
                 }
                 let lists = reader.decode(bytes).map_err(named)?;
-                let item = context.field(item, &lists.items)?;
-                *plan = Self::List(lists, Box::new(item));
+                *plan = context.items(kind, lists).map_err(named)?;
                 Ok(())
             }
             (Self::List(_, plan), NodeKind::List { item, .. }) => plan.supply(item, context, bytes),
@@ -265,7 +320,7 @@ impl FieldPlan {
     fn needs(&self, out: &mut Vec<Range<u64>>) {
         match self {
             Self::Absent | Self::Offsets(_) => {}
-            Self::Leaf(leaf) => leaf
+            Self::Leaf(leaf) | Self::Bytes(_, leaf) => leaf
                 .pages
                 .iter()
                 .for_each(|(_, task)| task.rounds().needs(out)),
@@ -294,6 +349,10 @@ impl FieldPlan {
                 let items = plan.decode(item, bytes, items)?;
                 list_array(node.field.data_type(), lists.layer, items)
             }
+            (Self::Bytes(lists, plan), NodeKind::Leaf(_)) => {
+                let array = plan.decode_strings(node, lists, bytes, len);
+                array.map_err(|error| error.in_column(&plan.leaf.name))
+            }
             _ => Err(FileError::corrupt("a plan for another projection")),
         }
     }
@@ -311,6 +370,39 @@ impl LeafPlan {
     }
 
     fn decode(&self, node: &Node, bytes: &mut Supply, len: usize) -> Result<ArrayRef> {
+        let (values, validity) = self.values(bytes, len)?;
+        values.into_array(node.field.data_type(), validity.into_nulls())
+    }
+
+    /// Makes strings of the bytes that this is the plan for.
+    fn decode_strings(
+        &self,
+        node: &Node,
+        lists: Lists,
+        bytes: &mut Supply,
+        len: usize,
+    ) -> Result<ArrayRef> {
+        let size = usize::try_from(lists.num_items)
+            .map_err(|_| FileError::corrupt("lists of too many items"))?;
+        let (values, _) = self.values(bytes, size)?;
+        let (Values::Fixed(values), ends) = (values, &lists.layer.ends) else {
+            return Err(FileError::corrupt("bytes of another type"));
+        };
+        if ends.len() != len {
+            return Err(FileError::corrupt("strings of too few or too many rows"));
+        }
+        let large = matches!(
+            node.field.data_type(),
+            DataType::LargeUtf8 | DataType::LargeBinary
+        );
+        let mut strings = Variable::new(large, len.min(1 << 20));
+        let ends = ends.iter().map(|&end| u64::try_from(end).unwrap_or(0));
+        strings.push_run(values.as_bytes(), ends)?;
+        let nulls = lists.layer.validity.into_nulls();
+        Values::Variable(strings).into_array(node.field.data_type(), nulls)
+    }
+
+    fn values(&self, bytes: &mut Supply, len: usize) -> Result<(Values, Bitmap)> {
         let capacity = usize::try_from(self.rows.min(MAX_CAPACITY)).unwrap_or(0);
         let mut values = Values::new(&self.leaf.shape, capacity);
         let mut validity = Bitmap::default();
@@ -330,7 +422,7 @@ impl LeafPlan {
                 values.len()
             )));
         }
-        values.into_array(node.field.data_type(), validity.into_nulls())
+        Ok((values, validity))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 use std::ops::Range;
 
-use arrow_array::ArrayRef;
+use arrow_array::{ArrayRef, LargeBinaryArray};
 
 use super::encode::encode_pages;
 use super::gather::Gather;
@@ -20,6 +20,8 @@ pub(crate) struct Page {
     pub(crate) layout: Described,
     /// What goes into the file.
     pub(crate) buffers: Vec<Vec<u8>>,
+    /// Values that lie outside of the page, whose places make one more buffer.
+    pub(crate) outside: Option<LargeBinaryArray>,
 }
 
 /// What becomes of the rows of a column, in the way of a family of file versions.
@@ -32,6 +34,9 @@ pub(crate) trait PageEncoder: Debug + Send + Sync {
 
     /// The page of a column without rows, if there must be one.
     fn empty_page(&self) -> Option<Page>;
+
+    /// Whether pages hold the places of values that lie outside of them.
+    fn is_blob(&self) -> bool;
 
     /// The priority of a page after so many rows.
     fn priority(&self, rows_before: u64) -> u64;
@@ -57,12 +62,16 @@ impl Column {
         encoder: Box<dyn PageEncoder>,
         page_bytes: usize,
     ) -> Self {
+        let written = ColumnMetadata {
+            is_blob: encoder.is_blob(),
+            ..ColumnMetadata::default()
+        };
         Self {
             field_id,
             path,
             encoder,
             gather: Gather::new(page_bytes),
-            written: ColumnMetadata::default(),
+            written,
             rows_written: 0,
         }
     }
@@ -149,6 +158,10 @@ impl PageEncoder for LeafEncoder {
 
     fn empty_page(&self) -> Option<Page> {
         None
+    }
+
+    fn is_blob(&self) -> bool {
+        false
     }
 
     fn priority(&self, rows_before: u64) -> u64 {

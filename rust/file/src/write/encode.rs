@@ -41,6 +41,7 @@ fn encode_into(
         rows,
         layout: Described::of(&layout),
         buffers,
+        outside: None,
     });
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch};
+use arrow_array::{Array, ArrayRef, LargeBinaryArray, RecordBatch};
 use arrow_schema::SchemaRef;
 use pennon_io::Sink;
 use pennon_proto::file::{FileDescriptor, Schema as SchemaMessage};
@@ -223,13 +223,30 @@ impl FileWriter {
     }
 
     fn write_page(&mut self, column: usize, page: Page) -> Result<()> {
-        let buffers = page
-            .buffers
-            .iter()
+        let places = match &page.outside {
+            Some(values) => Some(self.put_values(values)?),
+            None => None,
+        };
+        let buffers = page.buffers.iter().chain(places.as_ref());
+        let buffers = buffers
             .map(|buffer| self.put(buffer))
             .collect::<Result<_>>()?;
         self.columns[column].add_page(page.rows, buffers, page.layout);
         Ok(())
+    }
+
+    /// Writes values outside of their page, and describes where they are.
+    fn put_values(&mut self, values: &LargeBinaryArray) -> Result<Vec<u8>> {
+        let mut places = Vec::with_capacity(values.len() * 16);
+        for value in values {
+            let place = match value {
+                Some([]) => Some(0..0),
+                Some(value) => Some(self.put(value)?),
+                None => None,
+            };
+            places.extend_from_slice(&v2_0::descriptor(place));
+        }
+        Ok(places)
     }
 
     /// Writes the extension block, the file's schema and everything after it.

@@ -145,6 +145,8 @@ pub(crate) struct Maker {
     pub(crate) items: usize,
     /// The most bytes of a string.
     pub(crate) bytes: usize,
+    /// Whether structs may be null.
+    pub(crate) null_structs: bool,
 }
 
 impl Maker {
@@ -169,7 +171,7 @@ impl Maker {
             }
             DataType::List(item) => self.lists::<i32>(item, len),
             DataType::LargeList(item) => self.lists::<i64>(item, len),
-            DataType::Struct(fields) => self.structs(fields, len, true),
+            DataType::Struct(fields) => self.structs(fields, len, self.null_structs),
             DataType::FixedSizeList(item, size) => {
                 let items = self.array(item.data_type(), len * usize::try_from(*size).unwrap());
                 let nulls = self.validity(len);
