@@ -61,12 +61,12 @@ pub(crate) fn interruptible<T: Send>(
 /// raised again, and so becomes an exception when Python code runs next.
 fn interrupted() -> Result<(), ArrowError> {
     Python::attach(|py| {
-        py.check_signals().map_err(|error| {
+        py.check_signals().map_err(|_| {
             // If this fails as well, the text must do.
             let _ = py
                 .import("_thread")
                 .and_then(|thread| thread.call_method0("interrupt_main"));
-            ArrowError::ExternalError(Box::new(error))
+            ArrowError::ExternalError("interrupted".into())
         })
     })
 }
