@@ -158,10 +158,10 @@ impl ValueCoder {
     pub(crate) fn chunk_len(&self, start: usize) -> usize {
         let left = self.len() - start;
         let most = match &self.kind {
-            Kind::Bits(_) => MAX_CHUNK_VALUES,
             Kind::Bits(_) | Kind::Flat(_) | Kind::ByteStreams(_) if self.chunk_len.is_some() => {
                 self.chunk_len.unwrap_or(2)
             }
+            Kind::Bits(_) => MAX_CHUNK_VALUES,
             Kind::Flat(values) => fixed_chunk_len(values.width * 8),
             Kind::ByteStreams(values) => 4096 / values.width,
             Kind::Packed(_) => BLOCK,
