@@ -1,5 +1,7 @@
 //! Python objects with an Arrow interface, in and out.
 
+use std::cell::RefCell;
+
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use pennon::scan::{BatchStream, Step};
@@ -57,18 +59,36 @@ pub(crate) fn interruptible<T: Send>(
     }
 }
 
-/// Whether the user pressed Ctrl-C, for code whose error Python sees only as text: the signal is
-/// raised again, and so becomes an exception when Python code runs next.
+thread_local! {
+    /// What a signal handler raised while a stream was read, for code whose error is only a text.
+    static RAISED: RefCell<Option<PyErr>> = const { RefCell::new(None) };
+}
+
+/// Whether the user pressed Ctrl-C.
 fn interrupted() -> Result<(), ArrowError> {
     Python::attach(|py| {
-        py.check_signals().map_err(|_| {
-            // If this fails as well, the text must do.
-            let _ = py
-                .import("_thread")
-                .and_then(|thread| thread.call_method0("interrupt_main"));
+        py.check_signals().map_err(|error| {
+            RAISED.set(Some(error));
             ArrowError::ExternalError("interrupted".into())
         })
     })
+}
+
+/// Reads streams with the interpreter released. What a signal handler raised in the meantime is
+/// raised here, whatever became of it in the streams' errors.
+pub(crate) fn reading<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce() -> pennon::Result<T> + Send,
+) -> crate::error::Result<T> {
+    RAISED.set(None);
+    let done = py.detach(work);
+    match RAISED.take() {
+        Some(error) => Err(error.into()),
+        None => {
+            py.check_signals()?;
+            Ok(done?)
+        }
+    }
 }
 
 /// A reader of a foreign source that asks, before every batch, whether the user pressed Ctrl-C.

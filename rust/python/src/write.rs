@@ -8,7 +8,7 @@ use pennon::table::CommitOptions;
 use pennon::{EngineError, FileOptions, WriteMode, WriteOptions};
 use pyo3::prelude::*;
 
-use crate::arrow::{Interruptible, reader_of, schema_of};
+use crate::arrow::{Interruptible, reader_of, reading, schema_of};
 use crate::dataset::NativeDataset;
 use crate::error::{Raised, Result};
 
@@ -76,13 +76,12 @@ pub(crate) fn write_dataset(
             ..CommitOptions::default()
         },
     };
-    let written = py.detach(|| {
+    let written = reading(py, || {
         let written = pennon::write_dataset(uri, &schema, &mut batches, &options);
         drop(batches);
         written
-    });
-    py.check_signals()?;
-    Ok(NativeDataset::new(written?))
+    })?;
+    Ok(NativeDataset::new(written))
 }
 
 /// Writes a stream of batches as data files that no version refers to yet, and returns their
@@ -109,14 +108,13 @@ pub(crate) fn write_fragments(
     let (schema, mut batches) = batches_of(data)?;
     let files = file_options(max_rows_per_file, max_bytes_per_file, version, sync);
     let append = mode == "append";
-    let fragments = py.detach(|| {
+    let fragments = reading(py, || {
         let fragments =
             pennon::write_uncommitted(uri, &schema, &mut batches, append, version, &files);
         drop(batches);
         fragments
-    });
-    py.check_signals()?;
-    Ok(fragments?
+    })?;
+    Ok(fragments
         .iter()
         .map(pennon::table::Fragment::to_json)
         .collect())
