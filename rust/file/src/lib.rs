@@ -3,6 +3,7 @@
 mod container;
 mod encoding;
 mod error;
+mod json;
 mod layout;
 mod levels;
 mod read;

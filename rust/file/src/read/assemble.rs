@@ -9,6 +9,7 @@ use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{DataType, FieldRef};
 
 use super::builder::ColumnBuilder;
+use super::present::present;
 use super::projection::{Node, NodeKind, Projection};
 use crate::levels::LayerValues;
 use crate::{FileError, Result};
@@ -37,7 +38,7 @@ fn array_of(
                 .get_mut(*leaf)
                 .and_then(Option::take)
                 .ok_or_else(missing)?;
-            leaf_array(builder, node.field.data_type(), len)
+            present(leaf_array(builder, len)?, node.field.data_type())
         }
         NodeKind::Struct(children) => {
             let layer = take_layer(node, depth, leaves)?;
@@ -62,13 +63,13 @@ fn array_of(
     }
 }
 
-fn leaf_array(mut builder: ColumnBuilder, data_type: &DataType, len: usize) -> Result<ArrayRef> {
+fn leaf_array(mut builder: ColumnBuilder, len: usize) -> Result<ArrayRef> {
     let layer = builder.layers.pop().ok_or_else(missing)?;
     check_len(layer.validity.len(), len)?;
     check_len(builder.values.len(), len)?;
     builder
         .values
-        .into_array(data_type, layer.validity.into_nulls())
+        .into_array(&builder.leaf.stored, layer.validity.into_nulls())
 }
 
 fn struct_array(

@@ -17,6 +17,7 @@ mod constant;
 mod full_zip;
 mod mini_block;
 mod plan;
+mod present;
 mod projection;
 mod reader;
 mod rows;

@@ -45,6 +45,8 @@ pub(crate) struct Leaf {
     /// The field's path, for messages.
     pub(crate) name: String,
     pub(crate) shape: Shape,
+    /// The type of the values in the file, which the output's may differ from.
+    pub(crate) stored: DataType,
     /// Whether each layer is a list, from the outside in; the leaf itself is the last.
     pub(crate) layers: Vec<bool>,
 }
@@ -139,7 +141,7 @@ impl<F: Fn(i32) -> Option<u32>> Builder<F> {
                 self.path.layers.pop();
                 Ok(present(NodeKind::List(Box::new(item?))))
             }
-            data_type => self.leaf(field, data_type),
+            _ => self.leaf(field),
         }
     }
 
@@ -156,12 +158,13 @@ impl<F: Fn(i32) -> Option<u32>> Builder<F> {
             .collect()
     }
 
-    fn leaf(&mut self, field: &Field, data_type: &DataType) -> Result<NodeKind> {
+    fn leaf(&mut self, field: &Field) -> Result<NodeKind> {
         let Some(column) = (self.column_of)(field.id) else {
             return Ok(NodeKind::Absent);
         };
         let name = self.path.names.join(".");
-        let shape = Shape::of(data_type).map_err(|error| error.in_column(&name))?;
+        let stored = field.data_type()?;
+        let shape = Shape::of(&stored).map_err(|error| error.in_column(&name))?;
         let column = usize::try_from(column)
             .map_err(|_| FileError::corrupt(format!("column {column} does not exist")))?;
         let mut layers = self.path.layers.clone();
@@ -170,6 +173,7 @@ impl<F: Fn(i32) -> Option<u32>> Builder<F> {
             column,
             name,
             shape,
+            stored,
             layers,
         }));
         Ok(NodeKind::Leaf(self.leaves.len() - 1))

@@ -11,6 +11,7 @@ use super::constant::ConstantValue;
 use super::dictionary::{self, Dictionary, Indexed};
 use super::full_zip::ZipValues;
 use super::leaf::Leaf;
+use super::packed;
 use super::settings::{ByteStreamSplit, Requested, Settings, Structure};
 use super::shred::Shredded;
 use super::stats::Stats;
@@ -59,6 +60,9 @@ pub(crate) fn choose(
     if refuse_or_skip(leaf, shredded)? {
         return Ok(Choice::Nulls);
     }
+    if matches!(shredded.values.data_type(), DataType::Struct(_)) {
+        return packed::choose(leaf, shredded);
+    }
     if matches!(shredded.values.data_type(), DataType::Dictionary(..)) {
         let settings = &leaf.settings;
         let indexed = dictionary::index_of_array(version, settings, &shredded.values, validity)?;
@@ -100,12 +104,7 @@ fn refuse_or_skip(leaf: &Leaf, shredded: &Shredded) -> Result<bool> {
     if field.is_blob() {
         return Err(FileError::unsupported("blob columns cannot be written yet"));
     }
-    if field.logical_type == LogicalType::Struct && !field.children.is_empty() {
-        return Err(FileError::unsupported(
-            "packed structs cannot be written yet",
-        ));
-    }
-    if field.logical_type == LogicalType::Struct {
+    if field.logical_type == LogicalType::Struct && field.children.is_empty() {
         if !shredded.definition.is_empty() || !shredded.repetition.is_empty() {
             return Err(FileError::unsupported(
                 "a struct without fields can be stored neither with nulls nor in a list",
@@ -324,7 +323,7 @@ fn symbols(values: &VariableValues, settings: &Settings) -> Option<Symbols> {
 }
 
 /// Wide values.
-fn zipped(values: Values, settings: &Settings) -> ZipValues {
+pub(crate) fn zipped(values: Values, settings: &Settings) -> ZipValues {
     let Values::Variable(values) = values else {
         return ZipValues::Fixed(values);
     };

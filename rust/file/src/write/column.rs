@@ -64,8 +64,8 @@ impl Column {
         let top = arrays.get(self.leaf.top).ok_or_else(|| {
             FileError::invalid_input("the batch has no such column").in_column(&self.leaf.path)
         })?;
-        let array =
-            project(top, &self.leaf.steps).map_err(|error| error.in_column(&self.leaf.path))?;
+        let array = project(top, &self.leaf.steps, &self.leaf.stored)
+            .map_err(|error| error.in_column(&self.leaf.path))?;
         let mut start = 0;
         while start < array.len() {
             let rest = array.slice(start, array.len() - start);

@@ -7,7 +7,8 @@ use arrow_array::{Array, ArrayRef, GenericListArray, OffsetSizeTrait, StructArra
 use arrow_schema::{DataType, Field as ArrowField, FieldRef};
 
 use super::settings::Settings;
-use crate::{Field, FileError, LogicalType, Result, Schema};
+use super::{packed, store};
+use crate::{Field, FileError, FileVersion, LogicalType, Result, Schema};
 
 /// One step down from a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,16 +30,19 @@ pub(crate) struct Leaf {
     pub(crate) top: usize,
     /// The way down from there.
     pub(crate) steps: Vec<Step>,
+    /// The type of the values in the file.
+    pub(crate) stored: DataType,
     /// What the metadata asks for.
     pub(crate) settings: Settings,
 }
 
 /// The leaves of a schema in the order of a file's columns.
-pub(crate) fn leaves_of(schema: &Schema) -> Result<Vec<Leaf>> {
+pub(crate) fn leaves_of(schema: &Schema, version: FileVersion) -> Result<Vec<Leaf>> {
     let mut leaves = Vec::new();
     for (top, field) in schema.fields.iter().enumerate() {
         let mut way = Way {
             schema,
+            version,
             top,
             steps: Vec::new(),
             leaves: &mut leaves,
@@ -50,6 +54,7 @@ pub(crate) fn leaves_of(schema: &Schema) -> Result<Vec<Leaf>> {
 
 struct Way<'a> {
     schema: &'a Schema,
+    version: FileVersion,
     top: usize,
     steps: Vec<Step>,
     leaves: &'a mut Vec<Leaf>,
@@ -57,6 +62,9 @@ struct Way<'a> {
 
 impl Way<'_> {
     fn descend(&mut self, field: &Field, path: &str) -> Result<()> {
+        if field.is_packed() {
+            packed::check(field, path, self.version)?;
+        }
         if field.is_leaf() {
             let settings = Settings::of(&self.schema.fields[self.top], field)
                 .map_err(|error| error.in_column(path))?;
@@ -65,6 +73,7 @@ impl Way<'_> {
                 path: path.to_owned(),
                 top: self.top,
                 steps: self.steps.clone(),
+                stored: field.data_type()?,
                 settings,
             });
             return Ok(());
@@ -83,17 +92,17 @@ impl Way<'_> {
     }
 }
 
-/// What an array holds of one leaf: structs keep only the field on the way, maps become lists.
-/// Nothing is copied.
-pub(crate) fn project(array: &ArrayRef, steps: &[Step]) -> Result<ArrayRef> {
+/// What an array holds of one leaf: structs keep only the field on the way, maps become lists, and
+/// the leaf's values get the type that the file `stored`. Nothing else is copied.
+pub(crate) fn project(array: &ArrayRef, steps: &[Step], stored: &DataType) -> Result<ArrayRef> {
     let Some((step, rest)) = steps.split_first() else {
-        return Ok(Arc::clone(array));
+        return store::stored(array, stored);
     };
     match (step, array.data_type()) {
         (Step::Child(number), DataType::Struct(_)) => {
             let array = array.as_struct();
             let column = array.columns().get(*number).ok_or_else(mismatch)?;
-            let child = project(column, rest)?;
+            let child = project(column, rest, stored)?;
             let fields = vec![any_field(&child)].into();
             Ok(Arc::new(StructArray::try_new(
                 fields,
@@ -101,12 +110,12 @@ pub(crate) fn project(array: &ArrayRef, steps: &[Step]) -> Result<ArrayRef> {
                 array.nulls().cloned(),
             )?))
         }
-        (Step::Items, DataType::List(_)) => project_list::<i32>(array, rest),
-        (Step::Items, DataType::LargeList(_)) => project_list::<i64>(array, rest),
+        (Step::Items, DataType::List(_)) => project_list::<i32>(array, rest, stored),
+        (Step::Items, DataType::LargeList(_)) => project_list::<i64>(array, rest, stored),
         (Step::Items, DataType::Map(..)) => {
             let map = array.as_map();
             let entries: ArrayRef = Arc::new(map.entries().clone());
-            let items = project(&entries, rest)?;
+            let items = project(&entries, rest, stored)?;
             let (offsets, nulls) = (map.offsets().clone(), map.nulls().cloned());
             let field = any_field(&items);
             Ok(Arc::new(GenericListArray::<i32>::try_new(
@@ -117,9 +126,13 @@ pub(crate) fn project(array: &ArrayRef, steps: &[Step]) -> Result<ArrayRef> {
     }
 }
 
-fn project_list<O: OffsetSizeTrait>(array: &ArrayRef, rest: &[Step]) -> Result<ArrayRef> {
+fn project_list<O: OffsetSizeTrait>(
+    array: &ArrayRef,
+    rest: &[Step],
+    stored: &DataType,
+) -> Result<ArrayRef> {
     let list = array.as_list::<O>();
-    let items = project(list.values(), rest)?;
+    let items = project(list.values(), rest, stored)?;
     let (offsets, nulls) = (list.offsets().clone(), list.nulls().cloned());
     Ok(Arc::new(GenericListArray::<O>::try_new(
         any_field(&items),

@@ -291,7 +291,7 @@ fn prepare(schema: &Schema, options: &WriteOptions) -> Result<(SchemaRef, Vec<Co
         ));
     }
     schema.check_version(options.version)?;
-    let leaves = leaves_of(schema)?;
+    let leaves = leaves_of(schema, options.version)?;
     // Many columns share what one may buffer, so that a file of thousands does not hoard memory.
     let budget = usize::try_from(options.page_bytes)
         .unwrap_or(usize::MAX)
