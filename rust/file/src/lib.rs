@@ -1,5 +1,6 @@
 //! One Lance data file: container, schema, encodings, layouts, reading and writing.
 
+mod blob;
 mod container;
 mod encoding;
 mod error;
@@ -11,6 +12,7 @@ mod schema;
 mod version;
 mod write;
 
+pub use blob::OpenSidecar;
 pub use encoding::{Compression, Encoding, PackedField, PackedWidth};
 pub use error::{FileError, FileErrorKind, Result};
 pub use layout::{

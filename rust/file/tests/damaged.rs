@@ -34,6 +34,13 @@ fn columns() -> Vec<(&'static str, Field, usize, Content)> {
         ]
         .into(),
     );
+    let pair = DataType::Struct(
+        vec![
+            Field::new("x", DataType::Int32, false),
+            Field::new("y", DataType::Float64, false),
+        ]
+        .into(),
+    );
     let dictionary = DataType::Dictionary(Box::new(DataType::Int16), Box::new(DataType::Utf8));
     let plain = |t: DataType| Field::new("c", t, true);
     let with = |t: DataType, key: &str, value: &str| {
@@ -103,6 +110,13 @@ fn columns() -> Vec<(&'static str, Field, usize, Content)> {
         ),
         ("dictionary", plain(dictionary), 60, Content::Few),
         ("null", plain(DataType::Null), 5, Content::Few),
+        (
+            "packed struct",
+            with(pair, "packed", "true"),
+            20,
+            Content::Random,
+        ),
+        ("views", plain(DataType::Utf8View), 20, Content::Random),
     ]
 }
 

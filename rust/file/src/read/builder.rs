@@ -41,6 +41,15 @@ impl ColumnBuilder {
         }
     }
 
+    /// A column of the same values without nesting.
+    pub(crate) fn flat(leaf: &Arc<Leaf>) -> Self {
+        Self {
+            leaf: Arc::clone(leaf),
+            layers: vec![LayerValues::default()],
+            values: Values::new(&leaf.shape, 0),
+        }
+    }
+
     /// How many rows there are: slots of the outermost layer.
     pub(crate) fn num_rows(&self) -> usize {
         self.layers.first().map_or(0, |layer| layer.validity.len())

@@ -9,6 +9,7 @@
 //! for ranges of one.
 
 mod assemble;
+mod blob;
 mod block;
 mod builder;
 mod coding;

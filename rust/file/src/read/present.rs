@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::{
-    Array, ArrayRef, BinaryViewArray, LargeBinaryArray, StringArray, StringViewArray,
+    Array, ArrayRef, BinaryViewArray, FixedSizeListArray, LargeBinaryArray, StringArray,
+    StringViewArray,
 };
 use arrow_buffer::OffsetBuffer;
 use arrow_schema::DataType;
@@ -21,8 +22,25 @@ pub(super) fn present(array: ArrayRef, data_type: &DataType) -> Result<ArrayRef>
             Arc::new(BinaryViewArray::from(array.as_binary::<i32>()))
         }
         (DataType::LargeBinary, DataType::Utf8) => Arc::new(json_text(array.as_binary())?),
+        (DataType::FixedSizeList(..), DataType::FixedSizeList(..)) => with_items(array, data_type)?,
         _ => array,
     })
+}
+
+/// Lists of one length whose items may have another name, or may not be null.
+fn with_items(array: ArrayRef, data_type: &DataType) -> Result<ArrayRef> {
+    let DataType::FixedSizeList(item, size) = data_type else {
+        return Ok(array);
+    };
+    let lists = array.as_fixed_size_list();
+    let items = with_items(Arc::clone(lists.values()), item.data_type())?;
+    let nulls = lists.nulls().cloned();
+    Ok(Arc::new(FixedSizeListArray::try_new(
+        Arc::clone(item),
+        *size,
+        items,
+        nulls,
+    )?))
 }
 
 fn json_text(stored: &LargeBinaryArray) -> Result<StringArray> {

@@ -16,7 +16,7 @@ use super::projection::{Leaf, Projection};
 use super::rows::RowRanges;
 use crate::container::footer::{FOOTER_BYTES, Footer, parse_offset_table};
 use crate::container::metadata::ColumnMetadata;
-use crate::{FileError, FileVersion, Result, Schema};
+use crate::{FileError, FileVersion, OpenSidecar, Result, Schema, blob};
 
 /// How much of the end of a file is read when it is opened.
 const TAIL_BYTES: u64 = 64 << 10;
@@ -153,15 +153,35 @@ impl FileReader {
         ReadPlan::new(self, projection, rows).map_err(|error| error.in_file(self.location()))
     }
 
-    /// Reads some rows of some columns.
+    /// Reads some rows of some columns. Large objects are read too, unless their fields are
+    /// [described](crate::Field::described); those that lie beside the file are refused.
     ///
     /// # Errors
     /// As [`plan`](Self::plan) and [`ReadPlan::decode`].
     pub fn read(&self, projection: &Projection, rows: &RowRanges) -> Result<RecordBatch> {
+        self.read_with_sidecars(projection, rows, &|name| {
+            Err(FileError::unsupported(format!(
+                "a large object lies in '{name}' beside the file"
+            )))
+        })
+    }
+
+    /// As [`read`](Self::read), with a way to open the files that hold large objects.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read), and those of `sidecar`.
+    pub fn read_with_sidecars(
+        &self,
+        projection: &Projection,
+        rows: &RowRanges,
+        sidecar: &OpenSidecar<'_>,
+    ) -> Result<RecordBatch> {
         let plan = self.plan(projection, rows)?;
         let bytes = self.source.read_ranges(plan.byte_ranges());
         let bytes = bytes.map_err(|error| FileError::from(error).in_file(self.location()))?;
-        plan.decode(bytes)
+        plan.decode_with(bytes, &|descriptions| {
+            blob::fetch(descriptions, self.source.as_ref(), sidecar)
+        })
     }
 
     /// The columns that some leaves need, with their pages.
@@ -196,7 +216,7 @@ impl FileReader {
                 ))
                 .in_column(&leaf.name)
             })?;
-        if column.num_rows() != self.num_rows {
+        if self.num_rows.checked_mul(leaf.items_per_row) != Some(column.num_rows()) {
             return Err(FileError::corrupt(format!(
                 "{} rows in a file of {}",
                 column.num_rows(),

@@ -2,6 +2,7 @@
 //! field's metadata, which other readers ignore, says what it was.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use arrow_schema::{DataType, Field as ArrowField};
 
@@ -15,15 +16,20 @@ const TEXT_JSON: &str = "arrow.json";
 const STORED_JSON: &str = "lance.json";
 
 /// What the stored type of a field does not say.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Tag {
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Tag {
     /// Strings as views.
     StringView,
     /// Binaries as views.
     BinaryView,
     /// A dictionary whose values are in order.
     OrderedDictionary,
+    /// Lists of one length whose items, from the outside in, are not just nullable `item`s.
+    Items(Vec<Item>),
 }
+
+/// The name of an item, whether it may be null, and its metadata.
+type Item = (String, bool, BTreeMap<String, String>);
 
 impl Tag {
     fn of(field: &ArrowField) -> Option<Self> {
@@ -33,15 +39,25 @@ impl Tag {
             DataType::Dictionary(..) if field.dict_is_ordered() == Some(true) => {
                 Some(Self::OrderedDictionary)
             }
+            DataType::FixedSizeList(..) => {
+                let items = items_of(field.data_type());
+                let stored = LogicalType::from_arrow(field.data_type()).ok()?.to_string();
+                let stored = match stored.parse().ok()? {
+                    LogicalType::Leaf(data_type) => items_of(&data_type),
+                    _ => return None,
+                };
+                (items != stored).then_some(Self::Items(items))
+            }
             _ => None,
         }
     }
 
-    fn name(self) -> &'static str {
+    fn text(&self) -> String {
         match self {
-            Self::StringView => "string_view",
-            Self::BinaryView => "binary_view",
-            Self::OrderedDictionary => "ordered_dictionary",
+            Self::StringView => "string_view".to_owned(),
+            Self::BinaryView => "binary_view".to_owned(),
+            Self::OrderedDictionary => "ordered_dictionary".to_owned(),
+            Self::Items(items) => serde_json::json!(items).to_string(),
         }
     }
 
@@ -54,8 +70,35 @@ impl Tag {
             ("ordered_dictionary", LogicalType::Leaf(DataType::Dictionary(..))) => {
                 Some(Self::OrderedDictionary)
             }
+            (text, LogicalType::Leaf(DataType::FixedSizeList(..))) => {
+                serde_json::from_str(text).ok().map(Self::Items)
+            }
             _ => None,
         }
+    }
+}
+
+/// The items of lists of one length, from the outside in.
+fn items_of(data_type: &DataType) -> Vec<Item> {
+    let mut items = Vec::new();
+    let mut data_type = data_type;
+    while let DataType::FixedSizeList(item, _) = data_type {
+        let metadata = item.metadata().clone().into_iter().collect();
+        items.push((item.name().clone(), item.is_nullable(), metadata));
+        data_type = item.data_type();
+    }
+    items
+}
+
+/// Lists of one length with these items.
+fn with_items(data_type: &DataType, items: &[Item]) -> DataType {
+    match (data_type, items) {
+        (DataType::FixedSizeList(item, size), [(name, nullable, metadata), rest @ ..]) => {
+            let item = ArrowField::new(name, with_items(item.data_type(), rest), *nullable)
+                .with_metadata(metadata.clone().into_iter().collect());
+            DataType::FixedSizeList(Arc::new(item), *size)
+        }
+        (other, _) => other.clone(),
     }
 }
 
@@ -83,7 +126,7 @@ pub(super) fn store(field: &ArrowField) -> Result<(LogicalType, BTreeMap<String,
         return Err("JSON must be given as text, of Arrow's extension type arrow.json".to_owned());
     }
     if let Some(tag) = Tag::of(field) {
-        metadata.insert(KEY.to_owned(), tag.name().to_owned());
+        metadata.insert(KEY.to_owned(), tag.text());
     }
     Ok((LogicalType::from_arrow(field.data_type())?, metadata))
 }
@@ -97,9 +140,10 @@ pub(super) fn restore(
     metadata: &BTreeMap<String, String>,
 ) -> ArrowField {
     let tag = Tag::read(metadata, stored);
-    let data_type = match tag {
+    let data_type = match &tag {
         Some(Tag::StringView) => DataType::Utf8View,
         Some(Tag::BinaryView) => DataType::BinaryView,
+        Some(Tag::Items(items)) => with_items(&data_type, items),
         _ if *stored == LogicalType::Json => DataType::Utf8,
         _ => data_type,
     };
@@ -135,7 +179,14 @@ mod tests {
     fn what_other_readers_do_not_see_is_restored() {
         let dictionary = DataType::Dictionary(Box::new(DataType::Int8), Box::new(DataType::Utf8));
         let json = HashMap::from([(EXTENSION_NAME.to_owned(), TEXT_JSON.to_owned())]);
+        let not_null = DataType::new_fixed_size_list(DataType::Int8, 2, false);
+        let named = ArrowField::new("element", not_null, true);
+        let named = DataType::FixedSizeList(Arc::new(named), 3);
         let fields = [
+            (
+                ArrowField::new("a", named, true),
+                "fixed_size_list:fixed_size_list:int8:2:3",
+            ),
             (ArrowField::new("a", DataType::Utf8View, true), "string"),
             (ArrowField::new("a", DataType::BinaryView, false), "binary"),
             (

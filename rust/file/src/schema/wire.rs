@@ -27,6 +27,10 @@ impl Schema {
         let mut children: Vec<Vec<usize>> = vec![Vec::new(); fields.len()];
         let mut roots = Vec::new();
         for (at, field) in fields.iter().enumerate() {
+            // Parts of the description of a large object: no fields of the schema.
+            if field.id == -1 {
+                continue;
+            }
             match field.parent_id {
                 -1 => roots.push(at),
                 parent => match seen.get(&parent) {

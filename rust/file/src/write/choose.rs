@@ -6,6 +6,7 @@
 use arrow_array::Array;
 use arrow_schema::DataType;
 
+use super::blob;
 use super::coder::{Around, Kind, ValueCoder};
 use super::constant::ConstantValue;
 use super::dictionary::{self, Dictionary, Indexed};
@@ -47,6 +48,8 @@ pub(crate) enum Choice {
     },
     /// Values zipped with their levels.
     FullZip(ZipValues),
+    /// Descriptions of large objects.
+    Blob(ValueCoder),
 }
 
 /// Decides about a page. Where its levels do not fit into chunks, it cannot be a mini-block.
@@ -57,6 +60,9 @@ pub(crate) fn choose(
     fits_chunks: bool,
 ) -> Result<Choice> {
     let validity = shredded.validity.as_ref();
+    if leaf.field.is_blob() {
+        return Ok(Choice::Blob(blob::rows(shredded)));
+    }
     if refuse_or_skip(leaf, shredded)? {
         return Ok(Choice::Nulls);
     }
@@ -101,9 +107,6 @@ pub(crate) fn choose(
 /// Whether a page has no values; an error where it has some that cannot be stored.
 fn refuse_or_skip(leaf: &Leaf, shredded: &Shredded) -> Result<bool> {
     let field = &leaf.field;
-    if field.is_blob() {
-        return Err(FileError::unsupported("blob columns cannot be written yet"));
-    }
     if field.logical_type == LogicalType::Struct && field.children.is_empty() {
         if !shredded.definition.is_empty() || !shredded.repetition.is_empty() {
             return Err(FileError::unsupported(

@@ -6,8 +6,10 @@ use std::sync::Arc;
 use arrow_array::{Array, ArrayRef};
 use arrow_select::concat::concat;
 
+use super::blob::{self, Put};
 use super::encode::encode_pages;
 use super::leaf::{Leaf, bytes_of, project};
+use super::store;
 use crate::container::metadata::{ColumnMetadata, PageMetadata};
 use crate::{FileError, FileVersion, PageLayout, Result};
 
@@ -60,11 +62,20 @@ impl Column {
     }
 
     /// Appends rows, given all top-level arrays; pages that are full become due.
-    pub(crate) fn push(&mut self, arrays: &[ArrayRef]) -> Result<()> {
+    /// Large objects are written at once, by `put`.
+    pub(crate) fn push(&mut self, arrays: &[ArrayRef], put: &mut Put<'_>) -> Result<()> {
         let top = arrays.get(self.leaf.top).ok_or_else(|| {
             FileError::invalid_input("the batch has no such column").in_column(&self.leaf.path)
         })?;
-        let array = project(top, &self.leaf.steps, &self.leaf.stored)
+        let leaf = &self.leaf;
+        let mut convert = |array: &ArrayRef| {
+            if leaf.field.is_blob() {
+                blob::describe(array, put)
+            } else {
+                store::stored(array, &leaf.stored)
+            }
+        };
+        let array = project(top, &leaf.steps, &mut convert)
             .map_err(|error| error.in_column(&self.leaf.path))?;
         let mut start = 0;
         while start < array.len() {

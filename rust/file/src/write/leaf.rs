@@ -6,8 +6,8 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, GenericListArray, OffsetSizeTrait, StructArray};
 use arrow_schema::{DataType, Field as ArrowField, FieldRef};
 
-use super::settings::Settings;
-use super::{packed, store};
+use super::settings::{self, Settings};
+use super::{blob, packed};
 use crate::{Field, FileError, FileVersion, LogicalType, Result, Schema};
 
 /// One step down from a field.
@@ -62,8 +62,19 @@ struct Way<'a> {
 
 impl Way<'_> {
     fn descend(&mut self, field: &Field, path: &str) -> Result<()> {
+        settings::check_structure(field).map_err(|error| error.in_column(path))?;
         if field.is_packed() {
             packed::check(field, path, self.version)?;
+        }
+        if field.is_blob() {
+            blob::check(field, &self.steps, self.version).map_err(|error| error.in_column(path))?;
+        }
+        if matches!(field.logical_type, LogicalType::FixedSizeStructList { .. }) {
+            return Err(FileError::schema(
+                "a fixed-size list of structs is not written, because other readers cannot read \
+                 it beside other columns; cast it to a list",
+            )
+            .in_column(path));
         }
         if field.is_leaf() {
             let settings = Settings::of(&self.schema.fields[self.top], field)
@@ -92,17 +103,24 @@ impl Way<'_> {
     }
 }
 
+/// Makes a leaf's values what the file holds.
+type Convert<'a> = dyn FnMut(&ArrayRef) -> Result<ArrayRef> + 'a;
+
 /// What an array holds of one leaf: structs keep only the field on the way, maps become lists, and
-/// the leaf's values get the type that the file `stored`. Nothing else is copied.
-pub(crate) fn project(array: &ArrayRef, steps: &[Step], stored: &DataType) -> Result<ArrayRef> {
+/// the leaf's values are converted. Nothing else is copied.
+pub(crate) fn project(
+    array: &ArrayRef,
+    steps: &[Step],
+    convert: &mut Convert<'_>,
+) -> Result<ArrayRef> {
     let Some((step, rest)) = steps.split_first() else {
-        return store::stored(array, stored);
+        return convert(array);
     };
     match (step, array.data_type()) {
         (Step::Child(number), DataType::Struct(_)) => {
             let array = array.as_struct();
             let column = array.columns().get(*number).ok_or_else(mismatch)?;
-            let child = project(column, rest, stored)?;
+            let child = project(column, rest, convert)?;
             let fields = vec![any_field(&child)].into();
             Ok(Arc::new(StructArray::try_new(
                 fields,
@@ -110,12 +128,12 @@ pub(crate) fn project(array: &ArrayRef, steps: &[Step], stored: &DataType) -> Re
                 array.nulls().cloned(),
             )?))
         }
-        (Step::Items, DataType::List(_)) => project_list::<i32>(array, rest, stored),
-        (Step::Items, DataType::LargeList(_)) => project_list::<i64>(array, rest, stored),
+        (Step::Items, DataType::List(_)) => project_list::<i32>(array, rest, convert),
+        (Step::Items, DataType::LargeList(_)) => project_list::<i64>(array, rest, convert),
         (Step::Items, DataType::Map(..)) => {
             let map = array.as_map();
             let entries: ArrayRef = Arc::new(map.entries().clone());
-            let items = project(&entries, rest, stored)?;
+            let items = project(&entries, rest, convert)?;
             let (offsets, nulls) = (map.offsets().clone(), map.nulls().cloned());
             let field = any_field(&items);
             Ok(Arc::new(GenericListArray::<i32>::try_new(
@@ -129,10 +147,10 @@ pub(crate) fn project(array: &ArrayRef, steps: &[Step], stored: &DataType) -> Re
 fn project_list<O: OffsetSizeTrait>(
     array: &ArrayRef,
     rest: &[Step],
-    stored: &DataType,
+    convert: &mut Convert<'_>,
 ) -> Result<ArrayRef> {
     let list = array.as_list::<O>();
-    let items = project(list.values(), rest, stored)?;
+    let items = project(list.values(), rest, convert)?;
     let (offsets, nulls) = (list.offsets().clone(), list.nulls().cloned());
     Ok(Arc::new(GenericListArray::<O>::try_new(
         any_field(&items),

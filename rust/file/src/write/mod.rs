@@ -7,6 +7,7 @@
 //! Policy is apart from mechanism: [`choose`] decides how the values of a page are stored, by what
 //! [`stats`], [`dictionary`] and [`symbols`] found out about them; the others do as they are told.
 
+mod blob;
 mod choose;
 mod coder;
 mod column;

@@ -182,8 +182,10 @@ impl FileWriter {
     }
 
     fn write_part(&mut self, arrays: &[ArrayRef]) -> Result<()> {
+        let sink = self.sink.as_mut();
+        let mut put = |bytes: &[u8]| put(sink, bytes);
         for column in &mut self.columns {
-            column.push(arrays)?;
+            column.push(arrays, &mut put)?;
         }
         self.write_due_pages()
     }
@@ -269,19 +271,25 @@ impl FileWriter {
 
     /// Writes a buffer where the next one may start, and says where that is.
     fn put(&mut self, bytes: &[u8]) -> Result<Range<u64>> {
-        self.align()?;
-        let start = self.sink.position();
-        self.sink.write(bytes)?;
-        Ok(start..self.sink.position())
+        put(self.sink.as_mut(), bytes)
     }
 
     fn align(&mut self) -> Result<()> {
-        let gap = self.sink.position().next_multiple_of(ALIGNMENT) - self.sink.position();
-        let padding = [PADDING; 64];
-        Ok(self
-            .sink
-            .write(&padding[..usize::try_from(gap).unwrap_or(0)])?)
+        align(self.sink.as_mut())
     }
+}
+
+fn put(sink: &mut dyn Sink, bytes: &[u8]) -> Result<Range<u64>> {
+    align(sink)?;
+    let start = sink.position();
+    sink.write(bytes)?;
+    Ok(start..sink.position())
+}
+
+fn align(sink: &mut dyn Sink) -> Result<()> {
+    let gap = sink.position().next_multiple_of(ALIGNMENT) - sink.position();
+    let padding = [PADDING; 64];
+    Ok(sink.write(&padding[..usize::try_from(gap).unwrap_or(0)])?)
 }
 
 fn prepare(schema: &Schema, options: &WriteOptions) -> Result<(SchemaRef, Vec<Column>)> {
