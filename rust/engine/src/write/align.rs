@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_cast::cast;
 use arrow_schema::{DataType, Field as ArrowField, Schema as ArrowSchema, SchemaRef};
-use pennon_file::Schema;
+use pennon_file::{LogicalType, Schema};
 
 use crate::{EngineError, Result};
 
@@ -38,8 +38,11 @@ impl Alignment {
         for (field, wanted) in target.fields.iter().zip(full.fields()) {
             match incoming.index_of(field.name.as_str()) {
                 Ok(at)
-                    if plain(incoming.field(at).data_type())
-                        .equals_datatype(&plain(wanted.data_type())) =>
+                    if fits(
+                        incoming.field(at).data_type(),
+                        wanted.data_type(),
+                        &field.logical_type,
+                    ) =>
                 {
                     fields.push(field.clone());
                     sources.push(at);
@@ -108,6 +111,15 @@ fn fit(column: &ArrayRef, field: &ArrowField) -> Result<ArrayRef> {
         return Ok(Arc::clone(column));
     }
     Ok(cast(column, field.data_type())?)
+}
+
+/// Whether data of one type can be stored where another is wanted: JSON is any kind of text.
+fn fits(incoming: &DataType, wanted: &DataType, stored: &LogicalType) -> bool {
+    let is_text = matches!(
+        incoming,
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View
+    );
+    plain(incoming).equals_datatype(&plain(wanted)) || (is_text && *stored == LogicalType::Json)
 }
 
 /// The type as it is stored: views are stored as what they view.
