@@ -23,7 +23,12 @@ impl Dataset {
     pub fn take(&self, positions: &[u64], columns: Option<&[String]>) -> Result<RecordBatch> {
         let names: Vec<&str> = match columns {
             Some(names) => names.iter().map(String::as_str).collect(),
-            None => self.schema().fields.iter().map(|f| f.name.as_str()).collect(),
+            None => self
+                .schema()
+                .fields
+                .iter()
+                .map(|f| f.name.as_str())
+                .collect(),
         };
         let schema = select(self.schema(), &names)?;
         let mut wanted = positions.to_vec();

@@ -7,11 +7,11 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{UInt8Type, UInt32Type, UInt64Type};
 use arrow_array::{Array, ArrayRef, LargeBinaryArray, StructArray};
 use arrow_buffer::OffsetBuffer;
-use arrow_schema::DataType;
+use arrow_schema::{DataType, Field as ArrowField, FieldRef, Fields, Schema as ArrowSchema};
 use bytes::Bytes;
 use pennon_io::ReadAt;
 
-use crate::{Field, FileError, LogicalType, Result};
+use crate::{Field, FileError, FileVersion, LogicalType, Result, Schema};
 
 /// The kinds of place where a described object can be.
 mod kind {
@@ -19,6 +19,10 @@ mod kind {
     pub(super) const PACKED: u8 = 1;
     pub(super) const DEDICATED: u8 = 2;
 }
+
+const BLOB_KEY: &str = "lance-encoding:blob";
+const EXTENSION_NAME: &str = "ARROW:extension:name";
+const LONG_EXTENSION: &str = "lance.blob.v2";
 
 /// The fields of a description in files of 2.1.
 const SHORT: [(&str, DataType); 2] = [("position", DataType::UInt64), ("size", DataType::UInt64)];
@@ -34,6 +38,43 @@ const LONG: [(&str, DataType); 5] = [
 /// Opens an object beside a data file, given its name in the directory that is called as the data
 /// file without its suffix.
 pub type OpenSidecar<'a> = dyn Fn(&str) -> Result<Arc<dyn ReadAt>> + 'a;
+
+impl Schema {
+    /// A schema with fresh ids for files of `version`: from 2.2 on, large objects at the top are
+    /// structs of their bytes or an address.
+    ///
+    /// # Errors
+    ///
+    /// As [`Schema::from_arrow`].
+    pub fn from_arrow_for(schema: &ArrowSchema, version: FileVersion) -> Result<Self> {
+        if version < FileVersion::V2_2 {
+            return Self::from_arrow(schema);
+        }
+        let fields: Fields = schema.fields().iter().map(long_form).collect();
+        let metadata = schema.metadata().clone();
+        Self::from_arrow(&ArrowSchema::new_with_metadata(fields, metadata))
+    }
+}
+
+/// The struct that a field of large objects is from 2.2 on.
+fn long_form(field: &FieldRef) -> FieldRef {
+    let is_binary = matches!(field.data_type(), DataType::LargeBinary | DataType::Binary);
+    let mut metadata = field.metadata().clone();
+    if !is_binary || metadata.remove(BLOB_KEY).is_none() {
+        return Arc::clone(field);
+    }
+    metadata.insert(EXTENSION_NAME.to_owned(), LONG_EXTENSION.to_owned());
+    let parts = vec![
+        ArrowField::new("data", DataType::LargeBinary, true),
+        ArrowField::new("uri", DataType::Utf8, true),
+    ];
+    let field = ArrowField::new(
+        field.name(),
+        DataType::Struct(parts.into()),
+        field.is_nullable(),
+    );
+    Arc::new(field.with_metadata(metadata))
+}
 
 impl Field {
     /// The field as a scan shows it: for a large object the description of where it is, and for
@@ -57,11 +98,25 @@ impl Field {
         };
         field.children = parts.iter().map(part).collect();
         field.logical_type = LogicalType::Struct;
-        field.metadata.remove("ARROW:extension:name");
+        field.metadata.remove(EXTENSION_NAME);
         let mark = |key: &str| (format!("lance-encoding:{key}"), "true".to_owned());
         field.metadata.extend([mark("blob")]);
         if !is_short {
             field.metadata.extend([mark("packed")]);
+        }
+        field
+    }
+
+    /// The field as a file of its version stores it: long descriptions stand in the file's schema.
+    pub(crate) fn in_file(&self) -> Self {
+        let is_long = self.is_blob() && self.logical_type == LogicalType::Struct;
+        let mut field = if is_long {
+            self.described()
+        } else {
+            self.clone()
+        };
+        if !is_long {
+            field.children = self.children.iter().map(Self::in_file).collect();
         }
         field
     }

@@ -154,7 +154,6 @@ fn check(case: &Case) -> std::result::Result<(), TestCaseError> {
         version: case.version,
         page_bytes: case.page_bytes,
         parallelism: 1,
-        ..WriteOptions::default()
     };
     let bytes = write(field, &arrays, &options).unwrap();
     let refs: Vec<&dyn Array> = arrays.iter().map(AsRef::as_ref).collect();

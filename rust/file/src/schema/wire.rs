@@ -126,7 +126,8 @@ fn emit(field: &Field, parent_id: i32, out: &mut Vec<proto::Field>) {
     field
         .children
         .iter()
-        .for_each(|child| emit(child, field.id, out));
+        // The parts of a large object's description belong to no field.
+        .for_each(|child| emit(child, if child.id == -1 { -1 } else { field.id }, out));
 }
 
 /// A key that the metadata declares: whether the field is part of it, and at which position.

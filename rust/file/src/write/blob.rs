@@ -1,11 +1,14 @@
-//! Large objects (2.1): their bytes go into the file at once, and the column keeps where they are.
+//! Large objects: their bytes go into the file at once, and the column keeps where they are.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::UInt64Type;
-use arrow_array::{Array, ArrayRef, StructArray, UInt64Array};
+use arrow_array::{
+    Array, ArrayRef, StringArray, StructArray, UInt8Array, UInt32Array, UInt64Array,
+};
+use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, Field as ArrowField};
 
 use super::coder::{Kind, ValueCoder};
@@ -29,10 +32,12 @@ pub(crate) fn check(field: &Field, steps: &[Step], version: FileVersion) -> Resu
             "{what}; remove lance-encoding:blob to store plain binaries"
         )))
     };
+    let parts = field.children.iter().map(|child| child.name.as_str());
     if version >= FileVersion::V2_2 {
-        return refuse("large objects cannot be written in version 2.2 yet, but in 2.1");
-    }
-    if field.logical_type != LogicalType::Leaf(DataType::LargeBinary) {
+        if field.logical_type != LogicalType::Struct || !parts.take(2).eq(["data", "uri"]) {
+            return refuse("large objects of version 2.2 are structs of data and uri");
+        }
+    } else if field.logical_type != LogicalType::Leaf(DataType::LargeBinary) {
         return refuse("only large_binary columns can hold large objects");
     }
     if steps.contains(&Step::Items) {
@@ -62,6 +67,40 @@ pub(crate) fn describe(values: &ArrayRef, put: &mut Put<'_>) -> Result<ArrayRef>
             Arc::new(UInt64Array::from(sizes)),
         ],
         values.nulls().cloned(),
+    )?))
+}
+
+/// Writes large objects and describes where they are, as files of 2.2 do.
+pub(crate) fn describe_long(values: &ArrayRef, put: &mut Put<'_>) -> Result<ArrayRef> {
+    let values = values.as_struct();
+    let wrong = || FileError::invalid_input("large objects that are not structs of data and uri");
+    let data = values.column_by_name("data").ok_or_else(wrong)?;
+    let uris = values.column_by_name("uri").ok_or_else(wrong)?;
+    if uris.null_count() < uris.len() {
+        return Err(FileError::unsupported(
+            "writing large objects that lie outside of the table",
+        ));
+    }
+    let short = describe(data, put)?;
+    let nulls = NullBuffer::union(values.nulls(), data.nulls());
+    let (_, mut places, _) = short.as_struct().clone().into_parts();
+    let (sizes, positions) = (places.pop(), places.pop());
+    let len = values.len();
+    let columns: Vec<ArrayRef> = vec![
+        Arc::new(UInt8Array::from(vec![0; len])),
+        positions.ok_or_else(wrong)?,
+        sizes.ok_or_else(wrong)?,
+        Arc::new(UInt32Array::from(vec![0; len])),
+        Arc::new(StringArray::from(vec![""; len])),
+    ];
+    let names = ["kind", "position", "size", "blob_id", "blob_uri"];
+    let fields = names.iter().zip(&columns);
+    let fields =
+        fields.map(|(name, column)| ArrowField::new(*name, column.data_type().clone(), false));
+    Ok(Arc::new(StructArray::try_new(
+        fields.collect(),
+        columns,
+        nulls,
     )?))
 }
 

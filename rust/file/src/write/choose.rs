@@ -60,7 +60,7 @@ pub(crate) fn choose(
     fits_chunks: bool,
 ) -> Result<Choice> {
     let validity = shredded.validity.as_ref();
-    if leaf.field.is_blob() {
+    if leaf.field.is_blob() && !leaf.field.is_description() {
         return Ok(Choice::Blob(blob::rows(shredded)));
     }
     if refuse_or_skip(leaf, shredded)? {

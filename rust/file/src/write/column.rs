@@ -69,7 +69,9 @@ impl Column {
         })?;
         let leaf = &self.leaf;
         let mut convert = |array: &ArrayRef| {
-            if leaf.field.is_blob() {
+            if leaf.field.is_description() {
+                blob::describe_long(array, put)
+            } else if leaf.field.is_blob() {
                 blob::describe(array, put)
             } else {
                 store::stored(array, &leaf.stored)

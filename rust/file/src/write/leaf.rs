@@ -63,7 +63,7 @@ struct Way<'a> {
 impl Way<'_> {
     fn descend(&mut self, field: &Field, path: &str) -> Result<()> {
         settings::check_structure(field).map_err(|error| error.in_column(path))?;
-        if field.is_packed() {
+        if field.is_packed() && !field.is_blob() {
             packed::check(field, path, self.version)?;
         }
         if field.is_blob() {
@@ -80,7 +80,7 @@ impl Way<'_> {
             let settings = Settings::of(&self.schema.fields[self.top], field)
                 .map_err(|error| error.in_column(path))?;
             self.leaves.push(Leaf {
-                field: field.clone(),
+                field: field.in_file(),
                 path: path.to_owned(),
                 top: self.top,
                 steps: self.steps.clone(),

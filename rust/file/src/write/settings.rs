@@ -123,10 +123,10 @@ const MAX_CHUNK_BYTES: usize = 12 << 10;
 /// When a key has a value that means nothing.
 pub(crate) fn check_structure(field: &Field) -> Result<()> {
     let keys = Keys(&field.metadata);
-    if let Some(value) = keys.get("packed") {
-        if !["true", "false"].contains(&value.to_ascii_lowercase().as_str()) {
-            return Err(refused("packed", value, "true, false"));
-        }
+    let is_switch =
+        |value: &&str| value.eq_ignore_ascii_case("true") || value.eq_ignore_ascii_case("false");
+    if let Some(value) = keys.get("packed").filter(|value| !is_switch(value)) {
+        return Err(refused("packed", value, "true, false"));
     }
     if let Some(value) = keys.get("blob").filter(|value| *value != "true") {
         return Err(refused("blob", value, "true"));

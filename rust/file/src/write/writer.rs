@@ -15,7 +15,7 @@ use super::options::WriteOptions;
 use super::workers::for_each_parallel;
 use crate::container::footer::{Footer, write_offset_table};
 use crate::container::{ALIGNMENT, PADDING};
-use crate::{FileError, FileVersion, Result, Schema};
+use crate::{Field, FileError, FileVersion, Result, Schema};
 
 /// A batch of more bytes than this is handled in parts, so that what waits to be written stays
 /// bounded.
@@ -231,7 +231,11 @@ impl FileWriter {
 
     /// Writes the file's schema and everything after it.
     fn write_metadata(&mut self) -> Result<()> {
-        let (fields, metadata) = self.schema.to_proto();
+        let stored = Schema {
+            fields: self.schema.fields.iter().map(Field::in_file).collect(),
+            metadata: self.schema.metadata.clone(),
+        };
+        let (fields, metadata) = stored.to_proto();
         let schema = Some(SchemaMessage { fields, metadata });
         let descriptor = FileDescriptor {
             schema,

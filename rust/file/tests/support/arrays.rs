@@ -276,7 +276,7 @@ impl Maker {
         let data = ArrayData::builder(data_type.clone())
             .len(len)
             .nulls(self.validity(len))
-            .add_buffer(Buffer::from_vec(bytes).into())
+            .add_buffer(Buffer::from_vec(bytes))
             .align_buffers(true)
             .build()
             .unwrap();
