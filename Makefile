@@ -43,6 +43,14 @@ else
 LIBRARY := lib_native.so
 endif
 
+# Cargo tells by the times of files whether a crate is up to date, and knows the crates of a workspace
+# by their path within it. Clones that share a build directory would take each other's crates for
+# their own, so a clone that follows another one there makes its sources look new.
+CLAIM_TARGET = mkdir -p "$$CARGO_TARGET_DIR"; owner="$$CARGO_TARGET_DIR/.pennon-clone"; \
+	[ "$$(cat "$$owner" 2>/dev/null)" = '$(CURDIR)' ] || { \
+		find rust protos -name '*.rs' -exec touch {} + -o -name '*.proto' -exec touch {} +; \
+		echo '$(CURDIR)' > "$$owner"; }
+
 .PHONY: help demo test lint fmt bench docs wheel clean rust extension release-extension clippy
 
 help: ## Show the commands.
@@ -115,6 +123,7 @@ release-extension: $(READY) rust
 rust:
 	@cargo --version >/dev/null 2>&1 || { \
 		echo 'Rust is missing: install it from https://rustup.rs and run this again.' >&2; exit 1; }
+	@$(CLAIM_TARGET)
 
 # The environment: all development dependencies, and the package itself by its source folder.
 $(READY): pyproject.toml .ci/requirements

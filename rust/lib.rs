@@ -13,7 +13,7 @@
 
 pub use pennon_codec as codec;
 pub use pennon_engine::{
-    Dataset, DeleteOptions, EngineError, FileOptions, Result, WriteMode, WriteOptions,
+    Dataset, DeleteOptions, EngineError, FileOptions, Pulse, Result, WriteMode, WriteOptions,
     create_dataset, open_existing, scan, write_dataset, write_fragments, write_uncommitted,
 };
 pub use pennon_expr as expr;

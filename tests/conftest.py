@@ -1,6 +1,7 @@
 """What all Python tests share: Hypothesis profiles and real data."""
 
 import os
+import sys
 import zipfile
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,6 +19,15 @@ _UNHURRIED = settings(
 settings.register_profile("quick", _UNHURRIED, max_examples=50, derandomize=True, database=None)
 settings.register_profile("thorough", _UNHURRIED, max_examples=500, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
+
+# Spark's workers run the interpreter that runs the tests.
+os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+
+
+@pytest.fixture
+def uri(tmp_path: Path) -> str:
+    """An address at which there is nothing yet."""
+    return str(tmp_path / "dataset")
 
 
 @pytest.fixture(scope="session")

@@ -6,17 +6,18 @@ then lets pylance, the reference implementation, read the result and compares ev
     python docs/examples/flights.py [FOLDER]
 """
 
+import os
 import shutil
 import sys
 import threading
 import time
+import warnings
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
-import lance
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
@@ -43,7 +44,10 @@ def main(folder: Path) -> int:
         spark = start_spark()
         say(f"Spark {spark.version}")
 
-    write_with_spark(spark, flights, uri)
+    with step("Hand the flights to Spark"):
+        year = spark.createDataFrame(flights)
+        say(f"{year.count():,} rows in {year.rdd.getNumPartitions()} partitions")
+    write_with_spark(year, uri)
     delete_cancelled(uri)
     aggregate_with_spark(spark, uri)
     spark.stop()
@@ -53,9 +57,8 @@ def main(folder: Path) -> int:
     return 0 if same else 1
 
 
-def write_with_spark(spark: SparkSession, flights: pa.Table, uri: str) -> None:
+def write_with_spark(year: DataFrame, uri: str) -> None:
     """Create the dataset from eleven months, then append the twelfth."""
-    year = spark.createDataFrame(flights)
     with step("Write January to November with pennon.spark.write"):
         report(pennon.spark.write(parts(year.where("month < 12"), 6), uri))
     with step("Append December"):
@@ -78,7 +81,9 @@ def aggregate_with_spark(spark: SparkSession, uri: str) -> None:
         means = delays.groupBy("carrier").agg(
             f.count("*").alias("flights"), f.avg("dep_delay").alias("delay")
         )
-        for row in means.orderBy(f.desc("delay")).limit(5).collect():
+        rows = means.orderBy(f.desc("delay")).collect()
+        say(f"{sum(row.flights for row in rows):,} rows in {len(rows)} groups; the latest five:")
+        for row in rows[:5]:
             say(f"{row.carrier}  {row.flights:>7,} flights  {row.delay:6.2f} minutes late")
 
 
@@ -88,11 +93,15 @@ def travel_in_time(uri: str) -> None:
         for entry in pennon.dataset(uri).versions():
             then = pennon.dataset(uri, version=entry["version"])
             moment = entry["timestamp"].isoformat(" ", "milliseconds")
-            say(f"version {entry['version']} of {moment} UTC: {then.count_rows():,} rows")
+            say(f"version {then.version} of {moment} UTC: {then.count_rows():,} rows")
+        first = pennon.dataset(uri, version=1).to_table(filter="dep_time IS NULL")
+        say(f"version 1 still has its {first.num_rows:,} cancelled flights, {size(first.nbytes)}")
 
 
 def compare_with_pylance(flights: pa.Table, uri: str) -> bool:
     """Compare what pylance reads with the CSV file, value by value."""
+    import lance  # not before Spark's processes are forked, which lance warns of
+
     with step(f"Open it with pylance {lance.__version__} and compare all values"):
         dataset = lance.dataset(uri)
         dataset.validate()
@@ -100,7 +109,7 @@ def compare_with_pylance(flights: pa.Table, uri: str) -> bool:
         expected = flights.filter(pc.field("dep_time").is_valid()).cast(found.schema)
         same = bool(in_order(found).equals(in_order(expected)))
         values = found.num_rows * found.num_columns
-        say(f"{values:,} values are {'equal' if same else 'NOT equal'}")
+        say(f"{values:,} values, {size(found.nbytes)}: {'all equal' if same else 'NOT equal'}")
     return same
 
 
@@ -115,17 +124,18 @@ def read_flights() -> pa.Table:
 
 
 def start_spark() -> SparkSession:
-    """A quiet local session."""
-    session = (
+    """A quiet local session, which asks nobody for the name of this machine."""
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")
+    return (
         SparkSession.builder.master("local[*]")
         .appName("flights")
+        .config("spark.log.level", "ERROR")
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.shuffle.partitions", "8")
         .getOrCreate()
     )
-    session.sparkContext.setLogLevel("ERROR")
-    return session
 
 
 def parts(df: DataFrame, count: int) -> DataFrame:

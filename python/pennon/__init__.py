@@ -17,13 +17,13 @@ from __future__ import annotations
 from pennon._native import __version__
 from pennon.dataset import (
     LanceDataset,
-    LanceOperation,
-    LanceScanner,
     dataset,
     write_dataset,
 )
 from pennon.exceptions import LanceError
 from pennon.fragment import FragmentMetadata, LanceFragment
+from pennon.operation import LanceOperation
+from pennon.scanner import LanceScanner
 
 __all__ = [
     "FragmentMetadata",

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
+
+from pennon.exceptions import InputDataError, InvalidInputError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ArrowArrayExportable", "ArrowStreamExportable", "ReaderLike", "to_stream"]
+__all__ = ["ArrowArrayExportable", "ArrowStreamExportable", "ReaderLike", "Source"]
 
 
 @runtime_checkable
@@ -33,8 +37,11 @@ ReaderLike: TypeAlias = (
 """What can be written: tables, batches, readers, frames, or an iterable of batches."""
 
 
-def to_stream(data: ReaderLike, schema: pa.Schema | None) -> Any:
-    """Return an object with an Arrow C stream or array interface that yields ``data``.
+class Source:
+    """Data to be written.
+
+    The Arrow C stream interface passes the message of a failure on, but not its exception. A source
+    that is an iterable of ours remembers what it raised, and :meth:`failures` raises it again.
 
     Parameters
     ----------
@@ -46,32 +53,83 @@ def to_stream(data: ReaderLike, schema: pa.Schema | None) -> Any:
         The schema to store the data under. Needed for an iterable of batches that may be empty;
         other data is cast to it where that loses nothing.
 
+    Attributes
+    ----------
+    stream
+        An object with an Arrow C stream or array interface that yields the data.
+
     Raises
     ------
     TypeError
         When ``data`` is none of these.
     """
-    if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
-        return data if schema is None else _cast(data, schema)
-    import pyarrow as pa
 
-    if hasattr(data, "to_reader"):
-        return data.to_reader()
-    if hasattr(data, "scanner"):
-        return data.scanner().to_reader()
-    if isinstance(data, Mapping):
-        return pa.table(dict(data), schema=schema)
-    if type(data).__module__.partition(".")[0] == "pandas":
-        return pa.Table.from_pandas(data, schema=schema)
-    if isinstance(data, list) and data and isinstance(data[0], Mapping):
-        return pa.Table.from_pylist(data, schema=schema)
-    if isinstance(data, Iterable) and not isinstance(data, str | bytes):
-        return _reader_over(iter(data), schema)
-    msg = (
-        f"cannot write an object of type '{type(data).__name__}': expected an object with an "
-        "Arrow interface, a dict of columns, a list of dicts, or an iterable of record batches"
-    )
-    raise TypeError(msg)
+    def __init__(self, data: ReaderLike, schema: pa.Schema | None) -> None:
+        self._raised: BaseException | None = None
+        self.stream = self._streamed(data, schema)
+
+    @contextmanager
+    def failures(self) -> Iterator[None]:
+        """Add the exception of the source to an error that it caused.
+
+        What is no error, such as Ctrl-C, comes through as it is.
+        """
+        try:
+            yield
+        except InputDataError as error:
+            if self._raised is None:
+                raise
+            if isinstance(self._raised, Exception):
+                raise error from self._raised
+            raise self._raised from None
+
+    def _streamed(self, data: ReaderLike, schema: pa.Schema | None) -> Any:
+        if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
+            return data if schema is None else _cast(data, schema)
+        import pyarrow as pa
+
+        if hasattr(data, "to_reader"):
+            return self._streamed(data.to_reader(), schema)
+        if hasattr(data, "scanner"):
+            return self._streamed(data.scanner(), schema)
+        if isinstance(data, Mapping):
+            return pa.table(dict(data), schema=schema)
+        if type(data).__module__.partition(".")[0] == "pandas":
+            return pa.Table.from_pandas(data, schema=schema)
+        if isinstance(data, list) and data and isinstance(data[0], Mapping):
+            return pa.Table.from_pylist(data, schema=schema)
+        if isinstance(data, Iterable) and not isinstance(data, str | bytes):
+            return self._reader_over(_batches_in(data), schema)
+        msg = (
+            f"cannot write an object of type '{type(data).__name__}': expected an object with an "
+            "Arrow interface, a dict of columns, a list of dicts, or an iterable of record batches"
+        )
+        raise TypeError(msg)
+
+    def _reader_over(
+        self, batches: Iterator[pa.RecordBatch], schema: pa.Schema | None
+    ) -> pa.RecordBatchReader:
+        import pyarrow as pa
+
+        if schema is None:
+            first = next(batches, None)
+            if first is None:
+                msg = "an iterable without any batch has no schema: pass schema="
+                raise InvalidInputError(msg)
+            schema = first.schema
+            batches = itertools.chain([first], batches)
+        return pa.RecordBatchReader.from_batches(schema, self._remembering(batches, schema))
+
+    def _remembering(
+        self, batches: Iterator[pa.RecordBatch], schema: pa.Schema
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield the batches under the schema, and keep the exception that ends them."""
+        try:
+            for batch in batches:
+                yield batch if batch.schema.equals(schema) else batch.cast(schema)
+        except BaseException as raised:
+            self._raised = raised
+            raise
 
 
 def _cast(data: Any, schema: pa.Schema) -> Any:
@@ -85,26 +143,13 @@ def _cast(data: Any, schema: pa.Schema) -> Any:
     return pa.Table.from_batches([pa.record_batch(data)]).cast(schema)
 
 
-def _reader_over(batches: Any, schema: pa.Schema | None) -> pa.RecordBatchReader:
-    import itertools
-
+def _batches_in(items: Iterable[Any]) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
 
-    def flat() -> Any:
-        for item in batches:
-            if isinstance(item, pa.RecordBatch):
-                yield item
-            elif hasattr(item, "__arrow_c_stream__"):
-                yield from pa.RecordBatchReader.from_stream(item)
-            else:
-                yield pa.record_batch(item)
-
-    stream = flat()
-    if schema is None:
-        first = next(stream, None)
-        if first is None:
-            msg = "an iterable without any batch has no schema: pass schema="
-            raise ValueError(msg)
-        schema = first.schema
-        stream = itertools.chain([first], stream)
-    return pa.RecordBatchReader.from_batches(schema, stream)
+    for item in items:
+        if isinstance(item, pa.RecordBatch):
+            yield item
+        elif hasattr(item, "__arrow_c_stream__"):
+            yield from pa.RecordBatchReader.from_stream(item)
+        else:
+            yield pa.record_batch(item)

@@ -2,35 +2,35 @@
 
 from __future__ import annotations
 
-import json
 import os
-from dataclasses import dataclass as _dataclass
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 
 from pennon import _native
-from pennon._arrow import to_stream
-from pennon.exceptions import InvalidInputError, UnsupportedFeatureError
+from pennon._arrow import Source
+from pennon.exceptions import InvalidInputError, RowIndexError
 from pennon.fragment import (
     DEFAULT_MAX_BYTES_PER_FILE,
     DEFAULT_MAX_ROWS_PER_FILE,
     FragmentMetadata,
     LanceFragment,
 )
+from pennon.operation import LanceOperation
+from pennon.scanner import LanceScanner, ScanOptions, column_names, not_negative, sql_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     import pyarrow as pa
+    from typing_extensions import Unpack
 
     from pennon._arrow import ReaderLike
+    from pennon.scanner import ScanKeywords
 
 __all__ = [
     "DeleteResult",
     "LanceDataset",
-    "LanceOperation",
-    "LanceScanner",
     "Version",
     "dataset",
     "write_dataset",
@@ -57,6 +57,13 @@ class DeleteResult(TypedDict):
 def address_of(uri: str | Path | LanceDataset) -> str:
     """Return a dataset's address as text."""
     return uri.uri if isinstance(uri, LanceDataset) else os.fspath(uri)
+
+
+def check_mode(mode: str) -> None:
+    """Fail unless this is a write mode."""
+    if mode not in WRITE_MODES:
+        msg = f"mode must be one of {', '.join(WRITE_MODES)}, not '{mode}'"
+        raise InvalidInputError(msg)
 
 
 def dataset(uri: str | Path, version: int | None = None) -> LanceDataset:
@@ -148,131 +155,20 @@ def write_dataset(
     >>> pennon.write_dataset({"id": [3]}, uri, mode="append").count_rows()
     3
     """
-    if mode not in WRITE_MODES:
-        msg = f"mode must be one of {', '.join(WRITE_MODES)}, not '{mode}'"
-        raise InvalidInputError(msg)
+    check_mode(mode)
     address = address_of(uri)
-    written = _native.write_dataset(
-        to_stream(data_obj, schema),
-        address,
-        mode=mode,
-        max_rows_per_file=max_rows_per_file,
-        max_bytes_per_file=max_bytes_per_file,
-        data_storage_version=data_storage_version,
-        sync=durable,
-    )
+    source = Source(data_obj, schema)
+    with source.failures():
+        written = _native.write_dataset(
+            source.stream,
+            address,
+            mode=mode,
+            max_rows_per_file=max_rows_per_file,
+            max_bytes_per_file=max_bytes_per_file,
+            data_storage_version=data_storage_version,
+            sync=durable,
+        )
     return LanceDataset._wrap(address, written)
-
-
-class LanceOperation:
-    """What a commit does, for writers that write fragments themselves."""
-
-    class BaseOperation:
-        """The base of all operations."""
-
-        def _describe(self) -> _OperationParts:
-            raise NotImplementedError
-
-    @_dataclass
-    class Append(BaseOperation):
-        """Add fragments.
-
-        Attributes
-        ----------
-        fragments : iterable of FragmentMetadata
-            As returned by :func:`pennon.fragment.write_fragments`.
-        """
-
-        fragments: Iterable[FragmentMetadata]
-
-        def _describe(self) -> _OperationParts:
-            return _OperationParts("Append", fragments=_as_json(self.fragments))
-
-    @_dataclass
-    class Overwrite(BaseOperation):
-        """Replace schema and rows, or make the dataset.
-
-        Attributes
-        ----------
-        new_schema : pyarrow.Schema
-            The schema that the fragments were written with.
-        fragments : iterable of FragmentMetadata
-            As returned by :func:`pennon.fragment.write_fragments` with ``mode="overwrite"``.
-        """
-
-        new_schema: pa.Schema
-        fragments: Iterable[FragmentMetadata]
-
-        def _describe(self) -> _OperationParts:
-            return _OperationParts(
-                "Overwrite", fragments=_as_json(self.fragments), schema=self.new_schema
-            )
-
-    @_dataclass
-    class Delete(BaseOperation):
-        """Replace fragments by versions with more deletions, and drop others.
-
-        Attributes
-        ----------
-        updated_fragments : iterable of FragmentMetadata
-            The fragments with their new deletion files.
-        deleted_fragment_ids : iterable of int
-            The fragments that have no rows left.
-        predicate : str
-            What was deleted, for the records.
-        """
-
-        updated_fragments: Iterable[FragmentMetadata]
-        deleted_fragment_ids: Iterable[int]
-        predicate: str
-
-        def _describe(self) -> _OperationParts:
-            return _OperationParts(
-                "Delete",
-                fragments=_as_json(self.updated_fragments),
-                deleted_fragment_ids=list(self.deleted_fragment_ids),
-                predicate=self.predicate,
-            )
-
-    @_dataclass
-    class Restore(BaseOperation):
-        """Make an older version the newest again.
-
-        Attributes
-        ----------
-        version : int
-            The version to bring back.
-        """
-
-        version: int
-
-        def _describe(self) -> _OperationParts:
-            return _OperationParts("Restore", version=self.version)
-
-
-class _OperationParts:
-    """An operation in the form that the core takes."""
-
-    def __init__(
-        self,
-        name: str,
-        *,
-        fragments: list[str] | None = None,
-        deleted_fragment_ids: list[int] | None = None,
-        predicate: str | None = None,
-        schema: pa.Schema | None = None,
-        version: int | None = None,
-    ) -> None:
-        self.name = name
-        self.fragments = fragments or []
-        self.deleted_fragment_ids = deleted_fragment_ids or []
-        self.predicate = predicate
-        self.schema = schema
-        self.version = version
-
-
-def _as_json(fragments: Iterable[FragmentMetadata]) -> list[str]:
-    return [json.dumps(fragment.to_json()) for fragment in fragments]
 
 
 class LanceDataset:
@@ -388,8 +284,8 @@ class LanceDataset:
         filter: str | None = None,
         limit: int | None = None,
         offset: int | None = None,
-        batch_size: int | None = None,
         *,
+        batch_size: int | None = None,
         fragments: Iterable[LanceFragment] | None = None,
         with_row_id: bool = False,
         with_row_address: bool = False,
@@ -414,15 +310,15 @@ class LanceDataset:
         """
         return LanceScanner(
             self,
-            _ScanOptions(
-                columns=_column_names(columns),
-                filter=_sql(filter),
-                limit=_not_negative("limit", limit),
-                offset=_not_negative("offset", offset),
-                batch_size=_not_negative("batch_size", batch_size),
+            ScanOptions(
+                columns=column_names(columns),
+                filter=sql_text(filter),
+                limit=not_negative("limit", limit),
+                offset=not_negative("offset", offset),
+                batch_size=not_negative("batch_size", batch_size),
                 fragments=None if fragments is None else [f.fragment_id for f in fragments],
-                with_row_id=with_row_id,
-                with_row_address=with_row_address,
+                with_row_id=bool(with_row_id),
+                with_row_address=bool(with_row_address),
             ),
         )
 
@@ -432,8 +328,7 @@ class LanceDataset:
         filter: str | None = None,
         limit: int | None = None,
         offset: int | None = None,
-        batch_size: int | None = None,
-        **options: Any,
+        **options: Unpack[ScanKeywords],
     ) -> pa.Table:
         """Read rows into a pyarrow table; options as in :meth:`scanner`.
 
@@ -446,8 +341,7 @@ class LanceDataset:
         >>> dataset.to_table(columns=["name"], filter="id >= 2", limit=1).to_pylist()
         [{'name': 'b'}]
         """
-        scanner = self.scanner(columns, filter, limit, offset, batch_size, **options)
-        return scanner.to_table()
+        return self.scanner(columns, filter, limit, offset, **options).to_table()
 
     def to_batches(
         self,
@@ -455,20 +349,32 @@ class LanceDataset:
         filter: str | None = None,
         limit: int | None = None,
         offset: int | None = None,
-        batch_size: int | None = None,
-        **options: Any,
+        **options: Unpack[ScanKeywords],
     ) -> Iterator[pa.RecordBatch]:
         """Read rows batch by batch; options as in :meth:`scanner`."""
-        scanner = self.scanner(columns, filter, limit, offset, batch_size, **options)
-        return scanner.to_batches()
+        return self.scanner(columns, filter, limit, offset, **options).to_batches()
 
-    def to_reader(self, **options: Any) -> pa.RecordBatchReader:
+    def to_reader(
+        self,
+        columns: Sequence[str] | None = None,
+        filter: str | None = None,
+        limit: int | None = None,
+        offset: int | None = None,
+        **options: Unpack[ScanKeywords],
+    ) -> pa.RecordBatchReader:
         """Read rows as a pyarrow reader; options as in :meth:`scanner`."""
-        return self.scanner(**options).to_reader()
+        return self.scanner(columns, filter, limit, offset, **options).to_reader()
 
-    def head(self, num_rows: int, columns: Sequence[str] | None = None) -> pa.Table:
-        """Return the first rows."""
-        return self.to_table(columns=columns, limit=num_rows)
+    def head(
+        self,
+        num_rows: int,
+        *,
+        columns: Sequence[str] | None = None,
+        filter: str | None = None,
+        **options: Unpack[ScanKeywords],
+    ) -> pa.Table:
+        """Return the first rows; options as in :meth:`scanner`."""
+        return self.to_table(columns, filter, num_rows, **options)
 
     def count_rows(self, filter: str | None = None) -> int:
         """Return how many rows there are, or for how many the filter is true.
@@ -509,12 +415,10 @@ class LanceDataset:
         ]
         if any(i < 0 for i in positions):
             positions = self._from_the_end(positions)
-        batch = self._native.take(positions, _column_names(columns))
+        batch = self._native.take(positions, column_names(columns))
         return pa.Table.from_batches([pa.record_batch(batch)])
 
     def _from_the_end(self, positions: list[int]) -> list[int]:
-        from pennon.exceptions import RowIndexError
-
         rows = self.count_rows()
         for position in positions:
             if position < -rows:
@@ -563,7 +467,7 @@ class LanceDataset:
         >>> dataset.delete("id < 3")
         {'num_deleted_rows': 2}
         """
-        sql = _sql(predicate)
+        sql = sql_text(predicate)
         if sql is None:
             msg = "delete needs a predicate; 'true' deletes all rows"
             raise InvalidInputError(msg)
@@ -574,20 +478,21 @@ class LanceDataset:
 
     def get_fragments(self) -> list[LanceFragment]:
         """Return the fragments of this version, in the order in which they are scanned."""
-        return [LanceFragment(self, fragment.id) for fragment in self._fragments()]
+        return [LanceFragment(self, part.id, fragment=part) for part in self._fragments()]
 
     def get_fragment(self, fragment_id: int) -> LanceFragment | None:
         """Return the fragment with this id, or None."""
-        known = any(fragment.id == fragment_id for fragment in self._fragments())
-        return LanceFragment(self, fragment_id) if known else None
+        parts = (part for part in self._fragments() if part.id == fragment_id)
+        part = next(parts, None)
+        return None if part is None else LanceFragment(self, fragment_id, fragment=part)
 
     def _fragments(self) -> list[FragmentMetadata]:
         return [FragmentMetadata.from_json(text) for text in self._native.fragments()]
 
     def _fragment_metadata(self, fragment_id: int) -> FragmentMetadata:
-        for fragment in self._fragments():
-            if fragment.id == fragment_id:
-                return fragment
+        found = self.get_fragment(fragment_id)
+        if found is not None:
+            return found.metadata
         msg = f"version {self.version} has no fragment {fragment_id}"
         raise InvalidInputError(msg, uri=self._uri, version=self.version)
 
@@ -648,120 +553,6 @@ class LanceDataset:
         return self.scanner().__arrow_c_stream__(requested_schema)
 
 
-@_dataclass
-class _ScanOptions:
-    """The options of a scan in the form that the core takes."""
-
-    columns: list[str] | None = None
-    filter: str | None = None
-    limit: int | None = None
-    offset: int | None = None
-    batch_size: int | None = None
-    fragments: list[int] | None = None
-    with_row_id: bool = False
-    with_row_address: bool = False
-
-
-class LanceScanner:
-    """A scan that has not begun. Made by :meth:`LanceDataset.scanner`; can be read repeatedly."""
-
-    def __init__(self, dataset: LanceDataset, options: _ScanOptions) -> None:
-        self._dataset = dataset
-        self._options = options
-
-    def __repr__(self) -> str:
-        """Show what the scan returns."""
-        given = {k: v for k, v in vars(self._options).items() if v is not None and v is not False}
-        parts = "".join(f", {name}={value!r}" for name, value in given.items())
-        return f"LanceScanner('{self._dataset.uri}', version={self._dataset.version}{parts})"
-
-    def __reduce__(
-        self,
-    ) -> tuple[type[LanceScanner], tuple[LanceDataset, _ScanOptions]]:
-        """Pickle as the dataset at its version and the options."""
-        return type(self), (self._dataset, self._options)
-
-    @property
-    def dataset_schema(self) -> pa.Schema:
-        """The schema of the dataset."""
-        return self._dataset.schema
-
-    @property
-    def projected_schema(self) -> pa.Schema:
-        """The schema of what the scan returns."""
-        import pyarrow as pa
-
-        return pa.schema(self)
-
-    def to_table(self) -> pa.Table:
-        """Read all rows into a pyarrow table. Can be interrupted with Ctrl-C."""
-        import pyarrow as pa
-
-        scan = self._dataset._native.scan(self._options)
-        return pa.RecordBatchReader.from_stream(scan.read_all()).read_all()
-
-    def to_batches(self) -> Iterator[pa.RecordBatch]:
-        """Read the rows batch by batch."""
-        import pyarrow as pa
-
-        scan = self._dataset._native.scan(self._options)
-        return (pa.record_batch(batch) for batch in scan)
-
-    def to_reader(self) -> pa.RecordBatchReader:
-        """Read the rows as a pyarrow reader."""
-        import pyarrow as pa
-
-        return pa.RecordBatchReader.from_stream(self._dataset._native.scan(self._options))
-
-    def count_rows(self) -> int:
-        """Return how many rows the scan would return; reads only the filter's columns."""
-        return self._dataset._native.count(self._options)
-
-    def head(self, num_rows: int) -> pa.Table:
-        """Return the first rows of the scan."""
-        from dataclasses import replace
-
-        limit = num_rows if self._options.limit is None else min(num_rows, self._options.limit)
-        return LanceScanner(self._dataset, replace(self._options, limit=limit)).to_table()
-
-    def __arrow_c_schema__(self) -> object:
-        """Offer the schema through the Arrow C data interface."""
-        return self._dataset._native.scan_schema(self._options)
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Offer the rows through the Arrow C stream interface."""
-        return self._dataset._native.scan(self._options).__arrow_c_stream__(requested_schema)
-
-
 def _utc(nanoseconds: int) -> datetime:
     moment = datetime(1970, 1, 1, tzinfo=timezone.utc) + timedelta(microseconds=nanoseconds // 1000)
     return moment.replace(tzinfo=None)
-
-
-def _column_names(columns: Sequence[str] | None) -> list[str] | None:
-    if columns is None:
-        return None
-    if isinstance(columns, str):
-        msg = f"columns must be a list of names; write ['{columns}']"
-        raise InvalidInputError(msg)
-    if isinstance(columns, dict):
-        msg = "columns as a dict of SQL expressions is not supported by this version of pennon"
-        raise UnsupportedFeatureError(msg)
-    return list(columns)
-
-
-def _sql(predicate: str | None) -> str | None:
-    if predicate is None or isinstance(predicate, str):
-        return predicate
-    msg = (
-        f"a filter of type '{type(predicate).__name__}' is not supported by this version of "
-        "pennon: pass SQL text, for example \"id > 3 AND name = 'a'\""
-    )
-    raise UnsupportedFeatureError(msg)
-
-
-def _not_negative(name: str, value: int | None) -> int | None:
-    if value is not None and value < 0:
-        msg = f"{name} must not be negative, and it is {value}"
-        raise InvalidInputError(msg)
-    return value

@@ -78,7 +78,7 @@ class DatasetNotFoundError(LanceError, ValueError, FileNotFoundError):
     """There is no dataset at the address."""
 
 
-class VersionNotFoundError(LanceError, ValueError):
+class VersionNotFoundError(LanceError, ValueError, OSError):
     """The dataset has no such version, or it was cleaned up."""
 
 

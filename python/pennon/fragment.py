@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from pennon import _native
-from pennon._arrow import to_stream
+from pennon._arrow import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     import pyarrow as pa
+    from typing_extensions import Unpack
 
     from pennon._arrow import ReaderLike
-    from pennon.dataset import LanceDataset, LanceScanner
+    from pennon.dataset import LanceDataset
+    from pennon.scanner import FragmentKeywords, LanceScanner, RowKeywords
 
 __all__ = [
     "DataFile",
@@ -77,8 +79,8 @@ class DeletionFile:
         A random number that makes the file's name unique.
     file_type : str
         ``"array"`` (an Arrow file) or ``"bitmap"`` (a Roaring bitmap).
-    num_deleted_rows : int
-        How many rows are deleted.
+    num_deleted_rows : int or None
+        How many rows are deleted; None when the writer did not say.
     base_id : int or None
         The base path that the file lies under, when it is not the dataset's own root.
     """
@@ -86,7 +88,7 @@ class DeletionFile:
     read_version: int
     id: int
     file_type: str
-    num_deleted_rows: int
+    num_deleted_rows: int | None
     base_id: int | None = None
 
 
@@ -119,8 +121,13 @@ class FragmentMetadata:
 
     @property
     def num_deletions(self) -> int:
-        """Rows that are deleted."""
-        return self.deletion_file.num_deleted_rows if self.deletion_file else 0
+        """Rows that are deleted, as far as the manifest says."""
+        return (self.deletion_file.num_deleted_rows or 0) if self.deletion_file else 0
+
+    @property
+    def _is_counted(self) -> bool:
+        """Whether the manifest says how many rows are deleted."""
+        return self.deletion_file is None or self.deletion_file.num_deleted_rows is not None
 
     @property
     def num_rows(self) -> int:
@@ -179,11 +186,19 @@ class LanceFragment:
         The dataset at its version.
     fragment_id
         The fragment's id.
+    fragment
+        The fragment's metadata at that version; looked up when not given.
     """
 
-    def __init__(self, dataset: LanceDataset, fragment_id: int) -> None:
+    def __init__(
+        self,
+        dataset: LanceDataset,
+        fragment_id: int,
+        *,
+        fragment: FragmentMetadata | None = None,
+    ) -> None:
         self._ds = dataset
-        self._metadata = dataset._fragment_metadata(fragment_id)
+        self._metadata = fragment or dataset._fragment_metadata(fragment_id)
 
     def __repr__(self) -> str:
         """Show the fragment's id, rows and files."""
@@ -217,7 +232,7 @@ class LanceFragment:
     @property
     def num_deletions(self) -> int:
         """Rows that are deleted."""
-        return self._metadata.num_deletions
+        return self.physical_rows - self.count_rows()
 
     def data_files(self) -> list[DataFile]:
         """Return the files that hold the fragment's columns."""
@@ -232,22 +247,33 @@ class LanceFragment:
         return f"_deletions/{self.fragment_id}-{file.read_version}-{file.id}.{suffix}"
 
     def count_rows(self, filter: str | None = None) -> int:
-        """Return how many rows are not deleted and satisfy the filter."""
+        """Return how many rows are not deleted and satisfy the filter.
+
+        Without a filter no data is read: the manifest knows.
+        """
+        if filter is None and self._metadata._is_counted:
+            return self._metadata.num_rows
         return self.scanner(columns=[], filter=filter).count_rows()
 
-    def scanner(self, **options: Any) -> LanceScanner:
+    def scanner(self, **options: Unpack[FragmentKeywords]) -> LanceScanner:
         """Return a scanner over this fragment; options as in :meth:`LanceDataset.scanner`."""
         return self._ds.scanner(fragments=[self], **options)
 
-    def to_table(self, columns: list[str] | None = None, **options: Any) -> pa.Table:
-        """Read the fragment; options as in :meth:`LanceDataset.to_table`."""
-        return self.scanner(columns=columns, **options).to_table()
+    def to_table(
+        self,
+        columns: Sequence[str] | None = None,
+        filter: str | None = None,
+        limit: int | None = None,
+        offset: int | None = None,
+        **options: Unpack[RowKeywords],
+    ) -> pa.Table:
+        """Read the fragment; options as in :meth:`LanceDataset.scanner`."""
+        scanner = self._ds.scanner(columns, filter, limit, offset, fragments=[self], **options)
+        return scanner.to_table()
 
-    def to_batches(
-        self, columns: list[str] | None = None, **options: Any
-    ) -> Iterator[pa.RecordBatch]:
-        """Read the fragment batch by batch; options as in :meth:`LanceDataset.to_batches`."""
-        return self.scanner(columns=columns, **options).to_batches()
+    def to_batches(self, **options: Unpack[FragmentKeywords]) -> Iterator[pa.RecordBatch]:
+        """Read the fragment batch by batch; options as in :meth:`LanceDataset.scanner`."""
+        return self.scanner(**options).to_batches()
 
     def head(self, num_rows: int) -> pa.Table:
         """Return the first rows."""
@@ -312,18 +338,18 @@ def write_fragments(
     >>> pennon.LanceDataset.commit("memory://example/parts", operation).count_rows()
     3
     """
-    from pennon.dataset import WRITE_MODES, address_of
+    from pennon.dataset import address_of, check_mode
 
-    if mode not in WRITE_MODES:
-        msg = f"mode must be one of {', '.join(WRITE_MODES)}, not '{mode}'"
-        raise ValueError(msg)
-    written = _native.write_fragments(
-        to_stream(data, schema),
-        address_of(dataset_uri),
-        mode=mode,
-        max_rows_per_file=max_rows_per_file,
-        max_bytes_per_file=max_bytes_per_file,
-        data_storage_version=data_storage_version,
-        sync=durable,
-    )
-    return [FragmentMetadata.from_json(cast("str", fragment)) for fragment in written]
+    check_mode(mode)
+    source = Source(data, schema)
+    with source.failures():
+        written = _native.write_fragments(
+            source.stream,
+            address_of(dataset_uri),
+            mode=mode,
+            max_rows_per_file=max_rows_per_file,
+            max_bytes_per_file=max_bytes_per_file,
+            data_storage_version=data_storage_version,
+            sync=durable,
+        )
+    return [FragmentMetadata.from_json(fragment) for fragment in written]

@@ -3,6 +3,7 @@
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,18 +24,25 @@ def program(page: Path) -> str:
     return "\n".join(lines)
 
 
+def active_session() -> Any:
+    """The Spark session that is there: a page makes one, or finds that of other tests."""
+    sql = sys.modules.get("pyspark.sql")
+    return None if sql is None else sql.SparkSession.getActiveSession()
+
+
 @pytest.mark.spark
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if program(page).strip()], ids=lambda page: page.name
 )
 def test_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    names: dict[str, object] = {"__name__": "__main__"}
+    before = active_session()
     try:
-        exec(compile(program(page), page, "exec"), names)
+        exec(compile(program(page), page, "exec"), {"__name__": "__main__"})
     finally:
-        if "pyspark.sql" in sys.modules and "spark" in names:
-            names["spark"].stop()  # type: ignore[attr-defined]
+        after = active_session()
+        if after is not None and before is None:
+            after.stop()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -18,7 +18,9 @@ from pennon.spark._require import require_pyspark
 
 require_pyspark()
 
-from pennon.spark.reader import scan  # noqa: E402 -- after the check that names the missing extra
+# After the check that names the missing extra:
+from pennon.spark.errors import typed_errors  # noqa: E402
+from pennon.spark.reader import scan  # noqa: E402
 from pennon.spark.writer import WriteMode, write  # noqa: E402
 
-__all__ = ["WriteMode", "scan", "write"]
+__all__ = ["WriteMode", "scan", "typed_errors", "write"]

@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 import pennon
 from pennon.exceptions import InvalidInputError
 from pennon.spark.address import everywhere
+from pennon.spark.errors import carried
 from pennon.spark.types import cast_batch, readable_schema, spark_schema
 
 ROWS_PER_TASK = 1 << 20
@@ -100,7 +101,7 @@ def scan(
     dataset = pennon.dataset(uri, version=version)
     chosen = None if columns is None else tuple(columns)
     schema = readable_schema(_projected_schema(dataset, chosen, filter))
-    fragments = [(part.fragment_id, part.count_rows()) for part in dataset.get_fragments()]
+    fragments = [(part.fragment_id, part.metadata.num_rows) for part in dataset.get_fragments()]
     if not fragments:
         return spark.createDataFrame([], spark_schema(schema))
     count = partitions or _task_count(spark, fragments)
@@ -153,10 +154,11 @@ def _run(spark: SparkSession, splits: Sequence[Split], schema: pa.Schema) -> Dat
     """One Spark partition per split: `range` gives each exactly one number."""
 
     def read(numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in numbers:
-            for number in batch.column(0).to_pylist():
-                for found in splits[number].batches():
-                    yield cast_batch(found, schema)
+        with carried():
+            for batch in numbers:
+                for number in batch.column(0).to_pylist():
+                    for found in splits[number].batches():
+                        yield cast_batch(found, schema)
 
     numbers = spark.range(0, len(splits), 1, len(splits))
     return numbers.mapInArrow(read, spark_schema(schema))

@@ -13,8 +13,13 @@ from pyspark.errors import PySparkException
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 
+from pennon.exceptions import InvalidInputError
+
 _MAX_PRECISION = 38
 """Digits of Spark's widest decimal."""
+
+_INTEGER_DIGITS = 19
+"""Digits before the point that any whole number of Spark fits in."""
 
 _UNCHANGED = frozenset(
     {
@@ -85,8 +90,28 @@ def arrow_schema(schema: StructType) -> pa.Schema:
     return pa.schema(fields)
 
 
+def fits(found: pa.DataType, wanted: pa.DataType) -> bool:
+    """Whether a DataFrame's column may be stored in a dataset's column.
+
+    What a scan of the dataset's column gives may be stored in it again. Apart from that, numbers
+    may have another width, and whole numbers may become floats or decimals with room for all of
+    them; a value that does not fit is an error when it is met. Nothing else becomes text, and text
+    nothing else.
+    """
+    try:
+        return _fits(found, _readable_type(wanted, ""))
+    except TypeError:
+        return False
+
+
 def cast_batch(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """`batch` with exactly `schema`, matched by position; refuses any cast that loses a value."""
+    """`batch` with exactly `schema`, matched by position.
+
+    Raises
+    ------
+    pennon.exceptions.InvalidInputError
+        A value does not fit the type that its column shall have; the message names the column.
+    """
     if batch.schema.equals(schema, check_metadata=True):
         return batch
     arrays = [
@@ -100,10 +125,32 @@ def _cast_column(column: pa.Array, field: pa.Field) -> pa.Array:
         return column
     try:
         return column.cast(field.type, safe=True)
-    except pa.ArrowInvalid as error:
-        raise ValueError(
-            f"column {field.name!r}: {column.type} does not fit {field.type} without loss: {error}"
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise InvalidInputError(
+            f"column {field.name!r}: {column.type} does not fit {field.type} without loss: {error}",
+            column=field.name,
         ) from error
+
+
+def _fits(found: pa.DataType, wanted: pa.DataType) -> bool:
+    types = pa.types
+    if found.equals(wanted) or types.is_null(found):
+        return True
+    if types.is_integer(found) and types.is_decimal(wanted):
+        return bool(wanted.precision - wanted.scale >= _INTEGER_DIGITS)
+    if types.is_integer(found):
+        return bool(types.is_integer(wanted) or types.is_floating(wanted))
+    if types.is_timestamp(found) and types.is_timestamp(wanted):
+        return (found.tz is None) == (wanted.tz is None)
+    if types.is_struct(found) and types.is_struct(wanted):
+        return [field.name for field in found] == [field.name for field in wanted] and all(
+            _fits(mine.type, other.type) for mine, other in zip(found, wanted, strict=True)
+        )
+    if types.is_map(found) and types.is_map(wanted):
+        return _fits(found.key_type, wanted.key_type) and _fits(found.item_type, wanted.item_type)
+    if types.is_list(found) and types.is_list(wanted):
+        return _fits(found.value_type, wanted.value_type)
+    return any(same(found) and same(wanted) for same in (types.is_floating, types.is_decimal))
 
 
 def _conversion_options() -> dict[str, Any]:

@@ -22,12 +22,14 @@ import pennon
 from pennon.exceptions import (
     DatasetAlreadyExistsError,
     DatasetNotFoundError,
+    InputDataError,
     InvalidInputError,
     SchemaMismatchError,
 )
 from pennon.fragment import FragmentMetadata, write_fragments
 from pennon.spark.address import everywhere
-from pennon.spark.types import arrow_schema, cast_batch
+from pennon.spark.errors import carried, typed_errors
+from pennon.spark.types import arrow_schema, cast_batch, fits
 
 WriteMode = Literal["create", "append", "overwrite"]
 """What `write` does about an existing dataset."""
@@ -43,20 +45,58 @@ _REPORT_DDL = "partition int, attempt bigint, fragment string"
 
 
 @dataclass(frozen=True)
-class FragmentOptions:
-    """How the tasks write their fragments; the defaults of `pennon.write_dataset` where None."""
+class PartitionWriter:
+    """What one task needs to write its rows; None stands for the default of the core."""
 
+    uri: str
+    schema: pa.Schema
     mode: WriteMode
-    max_rows_per_file: int | None
-    data_storage_version: str | None
+    max_rows_per_file: int | None = None
+    max_bytes_per_file: int | None = None
+    data_storage_version: str | None = None
 
-    def keywords(self) -> dict[str, Any]:
-        """The options that were given, as keywords of `write_fragments`."""
+    def options(self) -> dict[str, Any]:
+        """The options that were given, as keywords of the core's functions."""
         given = {
             "max_rows_per_file": self.max_rows_per_file,
+            "max_bytes_per_file": self.max_bytes_per_file,
             "data_storage_version": self.data_storage_version,
         }
         return {name: value for name, value in given.items() if value is not None}
+
+    def write(self, batches: Iterable[pa.RecordBatch]) -> list[FragmentMetadata]:
+        """Write fragments that no version refers to yet; none when there are no rows."""
+        source = _Source(cast_batch(batch, self.schema) for batch in batches if batch.num_rows)
+        first = next(source, None)
+        if first is None:
+            return []
+        stream = pa.RecordBatchReader.from_batches(self.schema, chain([first], source))
+        try:
+            return write_fragments(stream, self.uri, mode=self.mode, **self.options())
+        except InputDataError as error:
+            raise source.failure or error from None
+
+    def write_nothing(self) -> pennon.LanceDataset:
+        """Make a version without rows."""
+        empty = self.schema.empty_table()
+        return pennon.write_dataset(empty, self.uri, mode=self.mode, **self.options())
+
+
+class _Source(Iterator[pa.RecordBatch]):
+    """Batches for the core, which learns only the text of an error: this keeps the error itself."""
+
+    def __init__(self, batches: Iterator[pa.RecordBatch]) -> None:
+        self._batches = batches
+        self.failure: Exception | None = None
+
+    def __next__(self) -> pa.RecordBatch:
+        try:
+            return next(self._batches)
+        except StopIteration:
+            raise
+        except Exception as error:
+            self.failure = error
+            raise
 
 
 def write(
@@ -65,13 +105,14 @@ def write(
     *,
     mode: WriteMode = "create",
     max_rows_per_file: int | None = None,
+    max_bytes_per_file: int | None = None,
     data_storage_version: str | None = None,
 ) -> pennon.LanceDataset:
     """Write a DataFrame as one new version of a Lance dataset.
 
     Every non-empty partition becomes one fragment, or several when it holds more than
     `max_rows_per_file` rows; repartition the DataFrame to choose. All of them appear in one
-    commit, or none does.
+    commit, or none does. An append matches columns by name.
 
     Parameters
     ----------
@@ -83,10 +124,10 @@ def write(
         ``"create"`` makes a new dataset and fails when there is one, ``"append"`` adds rows under
         the same columns, ``"overwrite"`` replaces rows and schema in a new version. The last two
         make the dataset when there is none.
-    max_rows_per_file
-        Rows of a fragment at most.
+    max_rows_per_file, max_bytes_per_file
+        When a partition begins its next fragment.
     data_storage_version
-        The file version, e.g. ``"2.1"``; of a new dataset only.
+        The file version of a new dataset: ``"2.1"`` or ``"2.2"``.
 
     Returns
     -------
@@ -101,6 +142,8 @@ def write(
         The mode is ``"create"`` and there is a dataset.
     SchemaMismatchError
         The columns of an append are not those of the dataset.
+    pennon.LanceError
+        What failed in a task, as the class that it was there.
     CommitConflictError, IncompatibleTransactionError
         A concurrent commit is in the way.
 
@@ -116,15 +159,20 @@ def write(
     uri = everywhere(uri)
     target = _existing(uri, mode)
     schema = arrow_schema(df.schema)
-    if target is None:
-        mode = "create"
-    elif mode == "append":
+    if target is not None and mode == "append":
         df, schema = _align(df, schema, target.schema)
-    options = FragmentOptions(mode, max_rows_per_file, data_storage_version)
-    fragments = _write_partitions(df, uri, schema, options)
-    if not fragments:
-        return _commit_nothing(uri, schema, target, options)
-    return _commit(uri, schema, fragments, target, mode)
+    writer = PartitionWriter(
+        uri,
+        schema,
+        "create" if target is None else mode,
+        max_rows_per_file,
+        max_bytes_per_file,
+        data_storage_version,
+    )
+    fragments = _write_partitions(df, writer)
+    if fragments:
+        return _commit(writer, fragments, target)
+    return target if target is not None and mode == "append" else writer.write_nothing()
 
 
 def one_attempt_each(reports: Iterable[Row]) -> list[FragmentMetadata]:
@@ -166,35 +214,26 @@ def _align(df: DataFrame, schema: pa.Schema, wanted: pa.Schema) -> tuple[DataFra
             f"missing {missing}, unknown {extra}, of {wanted.names}"
         )
     ordered = df.select([f"`{name.replace('`', '``')}`" for name in wanted.names])
-    empty = arrow_schema(ordered.schema).empty_table()
-    for name, field in zip(wanted.names, wanted, strict=True):
-        try:
-            empty.column(name).cast(field.type)
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+    found = arrow_schema(ordered.schema)
+    for field in wanted:
+        if not fits(found.field(field.name).type, field.type):
             raise SchemaMismatchError(
-                f"column {name!r} is {empty.schema.field(name).type} in the DataFrame "
-                f"and {field.type} in the dataset"
-            ) from error
+                f"column {field.name!r} is {found.field(field.name).type} in the DataFrame "
+                f"and {field.type} in the dataset",
+                column=field.name,
+            )
     return ordered, wanted
 
 
-def _write_partitions(
-    df: DataFrame, uri: str, schema: pa.Schema, options: FragmentOptions
-) -> list[FragmentMetadata]:
+def _write_partitions(df: DataFrame, writer: PartitionWriter) -> list[FragmentMetadata]:
     """Run the job: each partition writes its fragments and reports them as rows."""
 
     def write_partition(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        rows = (cast_batch(batch, schema) for batch in batches if batch.num_rows)
-        first = next(rows, None)
-        if first is None:
-            return
-        stream = pa.RecordBatchReader.from_batches(schema, chain([first], rows))
-        written = write_fragments(
-            stream, uri, mode=options.mode, schema=schema, **options.keywords()
-        )
-        yield _report(written)
+        with carried():
+            yield _report(writer.write(batches))
 
-    return one_attempt_each(df.mapInArrow(write_partition, _REPORT_DDL).collect())
+    with typed_errors():
+        return one_attempt_each(df.mapInArrow(write_partition, _REPORT_DDL).collect())
 
 
 def _report(fragments: Iterable[FragmentMetadata]) -> pa.RecordBatch:
@@ -212,27 +251,19 @@ def _report(fragments: Iterable[FragmentMetadata]) -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist(rows, schema=_REPORT)
 
 
-def _commit_nothing(
-    uri: str, schema: pa.Schema, target: pennon.LanceDataset | None, options: FragmentOptions
-) -> pennon.LanceDataset:
-    """No partition had rows: append nothing, or make an empty dataset."""
-    if target is not None and options.mode == "append":
-        return target
-    return pennon.write_dataset(schema.empty_table(), uri, mode=options.mode, **options.keywords())
-
-
 def _commit(
-    uri: str,
-    schema: pa.Schema,
+    writer: PartitionWriter,
     fragments: list[FragmentMetadata],
     target: pennon.LanceDataset | None,
-    mode: WriteMode,
 ) -> pennon.LanceDataset:
-    """One commit on top of the version that the job started from."""
+    """One commit on top of the version that the job began with; none is version 0.
+
+    A dataset that was made since then, where there was none, makes the commit fail.
+    """
     operation: pennon.LanceOperation.BaseOperation
-    if mode == "append":
+    if writer.mode == "append":
         operation = pennon.LanceOperation.Append(fragments)
     else:
-        operation = pennon.LanceOperation.Overwrite(schema, fragments)
+        operation = pennon.LanceOperation.Overwrite(writer.schema, fragments)
     read_version = 0 if target is None else target.version
-    return pennon.LanceDataset.commit(uri, operation, read_version=read_version)
+    return pennon.LanceDataset.commit(writer.uri, operation, read_version=read_version)

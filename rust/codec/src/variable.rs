@@ -71,14 +71,14 @@ mod private {
 
 macro_rules! offset {
     ($($offset:ty),*) => {$(
+        #[allow(
+            clippy::cast_possible_truncation,
+            clippy::cast_possible_wrap,
+            reason = "the caller checked the value; a conversion with a check is not vectorised"
+        )]
         impl Offset for $offset {
             const MAX: u64 = <$offset>::MAX.unsigned_abs() as u64;
 
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_possible_wrap,
-                reason = "the caller checked the value; a conversion with a check is not vectorised"
-            )]
             #[inline(always)]
             fn new(value: u64) -> Self {
                 value as $offset

@@ -8,7 +8,7 @@ use roaring::RoaringBitmap;
 
 use crate::ordered::{Next, Ordered};
 use crate::scan::ScanPlan;
-use crate::{Dataset, EngineError, Result};
+use crate::{Dataset, EngineError, Pulse, Result};
 
 /// How a delete is committed.
 #[derive(Debug, Clone)]
@@ -43,12 +43,23 @@ impl Dataset {
     ///
     /// When the predicate is wrong, reading or writing fails, or other writers win too often.
     pub fn delete(&self, predicate: &str, options: &DeleteOptions) -> Result<(Self, u64)> {
+        self.delete_with(predicate, options, &mut || Ok(()))
+    }
+
+    /// As [`delete`](Dataset::delete), with a pulse: an end that it asks for before the commit
+    /// leaves the dataset as it was.
+    pub fn delete_with(
+        &self,
+        predicate: &str,
+        options: &DeleteOptions,
+        pulse: Pulse<'_>,
+    ) -> Result<(Self, u64)> {
         let deadline = Instant::now() + options.retry_timeout;
         let mut base = self.clone();
         let mut attempts = 0;
         loop {
             attempts += 1;
-            match base.delete_once(predicate, options) {
+            match base.delete_once(predicate, options, pulse) {
                 Err(EngineError::Table(conflict))
                     if conflict.kind() == TableErrorKind::CommitConflict =>
                 {
@@ -65,8 +76,13 @@ impl Dataset {
         }
     }
 
-    fn delete_once(&self, predicate: &str, options: &DeleteOptions) -> Result<(Self, u64)> {
-        let matching = self.matching_rows(predicate)?;
+    fn delete_once(
+        &self,
+        predicate: &str,
+        options: &DeleteOptions,
+        pulse: Pulse<'_>,
+    ) -> Result<(Self, u64)> {
+        let matching = self.matching_rows(predicate, pulse)?;
         let deleted = matching.values().map(RoaringBitmap::len).sum();
         let mut updated_fragments = Vec::new();
         let mut deleted_fragment_ids = Vec::new();
@@ -112,7 +128,11 @@ impl Dataset {
     }
 
     /// The live rows for which the predicate is true, by the place of their fragment.
-    fn matching_rows(&self, predicate: &str) -> Result<BTreeMap<usize, RoaringBitmap>> {
+    fn matching_rows(
+        &self,
+        predicate: &str,
+        pulse: Pulse<'_>,
+    ) -> Result<BTreeMap<usize, RoaringBitmap>> {
         let scan = self
             .scan()
             .filter(Some(predicate.to_owned()))
@@ -123,6 +143,7 @@ impl Dataset {
         let mut tasks = Ordered::new(total, workers, move |task| plan.matching(task));
         let mut matching: BTreeMap<usize, RoaringBitmap> = BTreeMap::new();
         for place in places {
+            pulse()?;
             let rows = match tasks.next() {
                 Next::Ready(rows) => rows?,
                 Next::Done => break,

@@ -5,6 +5,10 @@ use pennon_file::FileError;
 use pennon_io::IoError;
 use pennon_table::TableError;
 
+/// Called by long operations between pieces of work; an error ends them. The caller decides which:
+/// [`EngineError::Interrupted`] is there for it.
+pub type Pulse<'a> = &'a mut dyn FnMut() -> Result<()>;
+
 /// A result whose error is an [`EngineError`].
 pub type Result<T> = std::result::Result<T, EngineError>;
 
@@ -71,6 +75,9 @@ pub enum EngineError {
         /// The last conflict.
         last: Box<TableError>,
     },
+    /// The caller's [`Pulse`](crate::Pulse) asked for the end of the operation.
+    #[error("the operation was interrupted")]
+    Interrupted,
     /// A stream that was begun before the process forked.
     #[error(
         "this stream was begun before the process forked and cannot go on in the child; \

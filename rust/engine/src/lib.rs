@@ -17,7 +17,7 @@ mod write;
 
 pub use dataset::Dataset;
 pub use delete::DeleteOptions;
-pub use error::{EngineError, Result};
+pub use error::{EngineError, Pulse, Result};
 pub use write::{
     FileOptions, WriteMode, WriteOptions, create_dataset, open_existing, write_dataset,
     write_fragments, write_uncommitted,

@@ -131,10 +131,13 @@ impl Field {
     }
 }
 
+/// Reads byte ranges of the file.
+pub(crate) type ReadRanges<'a> = dyn Fn(&[Range<u64>]) -> Result<Vec<Bytes>> + 'a;
+
 /// Reads the objects that some descriptions describe.
 pub(crate) fn fetch(
     descriptions: &ArrayRef,
-    file: &dyn ReadAt,
+    read: &ReadRanges<'_>,
     sidecar: &OpenSidecar<'_>,
 ) -> Result<ArrayRef> {
     let descriptions = descriptions.as_struct();
@@ -157,7 +160,7 @@ pub(crate) fn fetch(
             }
         }
     }
-    let mut values = file.read_ranges(&inline)?;
+    let mut values = read(&inline)?;
     for (row, bytes) in beside {
         if let Some(value) = values.get_mut(row) {
             *value = bytes;

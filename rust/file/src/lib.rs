@@ -4,11 +4,13 @@ mod blob;
 mod container;
 mod encoding;
 mod error;
+mod extension;
 mod json;
 mod layout;
 mod levels;
 mod read;
 mod schema;
+mod v2_0;
 mod version;
 mod write;
 
@@ -18,7 +20,7 @@ pub use error::{FileError, FileErrorKind, Result};
 pub use layout::{
     Blob, Constant, DictionaryItems, FullZip, Layer, MiniBlock, PageLayout, ZipWidth,
 };
-pub use read::{FileReader, Projection, ReadPlan, RowRanges};
+pub use read::{FileReader, Projection, ReadOptions, ReadPlan, RowRanges};
 pub use schema::{Field, LogicalType, Schema};
 pub use version::FileVersion;
 pub use write::{FileWriter, WriteOptions, WrittenFile};

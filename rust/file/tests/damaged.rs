@@ -169,11 +169,14 @@ fn every_damaged_byte_is_an_error_or_harmless() {
                 nulls: 15,
                 items: 3,
                 bytes: 12,
+                null_structs: version > FileVersion::V2_0,
             };
             let array = maker.array(field.data_type(), rows);
             let options = WriteOptions {
                 version,
                 parallelism: 1,
+                // Damage is to reach the decoders.
+                checksums: false,
                 ..WriteOptions::default()
             };
             let file = write(field, &[array], &options).unwrap();

@@ -123,6 +123,7 @@ fn arrays(case: &Case) -> Vec<ArrayRef> {
         nulls: case.nulls,
         items: case.items,
         bytes: case.bytes,
+        null_structs: case.version > FileVersion::V2_0,
     };
     // Deep nesting multiplies.
     let most = 4_000 / (1 + case.items / 2).pow(depth(&case.data_type)).min(200);
@@ -154,6 +155,7 @@ fn check(case: &Case) -> std::result::Result<(), TestCaseError> {
         version: case.version,
         page_bytes: case.page_bytes,
         parallelism: 1,
+        ..WriteOptions::default()
     };
     let bytes = write(field, &arrays, &options).unwrap();
     let refs: Vec<&dyn Array> = arrays.iter().map(AsRef::as_ref).collect();
@@ -178,6 +180,11 @@ fn check(case: &Case) -> std::result::Result<(), TestCaseError> {
 
 proptest! {
     #![proptest_config(ProptestConfig { max_shrink_iters: 300, ..ProptestConfig::with_cases(160) })]
+
+    #[test]
+    fn files_of_2_0_give_back_what_they_were_given(case in any_cases(FileVersion::V2_0)) {
+        check(&case)?;
+    }
 
     #[test]
     fn files_of_2_1_give_back_what_they_were_given(case in any_cases(FileVersion::V2_1)) {

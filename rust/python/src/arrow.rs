@@ -2,6 +2,8 @@
 
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
+use pennon::scan::{BatchStream, Step};
+use pennon::{EngineError, Pulse};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -35,40 +37,80 @@ pub(crate) fn schema_of(object: &Bound<'_, PyAny>) -> PyResult<arrow_schema::Sch
     capsule::import_schema(schema.cast::<PyCapsule>()?)
 }
 
-/// A reader that asks, before every batch, whether the user pressed Ctrl-C.
-pub(crate) struct Interruptible<I> {
-    batches: I,
-    schema: SchemaRef,
-}
-
-impl<I> Interruptible<I> {
-    pub(crate) fn new(schema: SchemaRef, batches: I) -> Self {
-        Self { batches, schema }
+/// Does something long with the interpreter released, and stops when the user presses Ctrl-C.
+pub(crate) fn interruptible<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce(Pulse<'_>) -> pennon::Result<T> + Send,
+) -> crate::error::Result<T> {
+    let mut raised = None;
+    let done = py.detach(|| {
+        work(&mut || {
+            Python::attach(|py| py.check_signals()).map_err(|error| {
+                raised = Some(error);
+                EngineError::Interrupted
+            })
+        })
+    });
+    match raised {
+        Some(error) => Err(error.into()),
+        None => Ok(done?),
     }
 }
 
-impl<I, E> Iterator for Interruptible<I>
-where
-    I: Iterator<Item = Result<RecordBatch, E>>,
-    E: std::fmt::Display,
-{
+/// Whether the user pressed Ctrl-C, for code whose error Python sees only as text: the signal is
+/// raised again, and so becomes an exception when Python code runs next.
+fn interrupted() -> Result<(), ArrowError> {
+    Python::attach(|py| {
+        py.check_signals().map_err(|_| {
+            // If this fails as well, the text must do.
+            let _ = py
+                .import("_thread")
+                .and_then(|thread| thread.call_method0("interrupt_main"));
+            ArrowError::ExternalError("interrupted".into())
+        })
+    })
+}
+
+/// A reader of a foreign source that asks, before every batch, whether the user pressed Ctrl-C.
+pub(crate) struct Interruptible<R>(pub(crate) R);
+
+impl<R: RecordBatchReader> Iterator for Interruptible<R> {
     type Item = Result<RecordBatch, ArrowError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if let Err(error) = Python::attach(|py| py.check_signals()) {
-            return Some(Err(ArrowError::ExternalError(Box::new(error))));
+        match interrupted() {
+            Ok(()) => self.0.next(),
+            Err(error) => Some(Err(error)),
         }
-        let batch = self.batches.next()?;
-        Some(batch.map_err(|error| ArrowError::ExternalError(error.to_string().into())))
     }
 }
 
-impl<I, E> RecordBatchReader for Interruptible<I>
-where
-    I: Iterator<Item = Result<RecordBatch, E>>,
-    E: std::fmt::Display,
-{
+/// A scan's batches for a foreign consumer. Between pieces of work it asks whether the user pressed
+/// Ctrl-C.
+pub(crate) struct ScanReader(pub(crate) BatchStream);
+
+impl Iterator for ScanReader {
+    type Item = Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Err(error) = interrupted() {
+                return Some(Err(error));
+            }
+            match self.0.step() {
+                Ok(Step::Batch(batch)) => return Some(Ok(batch)),
+                Ok(Step::Nothing) => {}
+                Ok(Step::Done) => return None,
+                Err(error) => {
+                    return Some(Err(ArrowError::ExternalError(error.to_string().into())));
+                }
+            }
+        }
+    }
+}
+
+impl RecordBatchReader for ScanReader {
     fn schema(&self) -> SchemaRef {
-        SchemaRef::clone(&self.schema)
+        SchemaRef::clone(self.0.schema())
     }
 }

@@ -1,7 +1,7 @@
 //! Committing fragments that were written elsewhere.
 
-use pennon::EngineError;
 use pennon::table::{CommitOptions, Fragment, Operation, TableError, Transaction};
+use pennon::{Dataset, EngineError};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -52,7 +52,8 @@ impl NativeOperation<'_> {
 }
 
 /// Commits an operation to the dataset at `uri`, based on `read_version`, and returns the dataset
-/// at the new version. `read_version` may be left out for operations that read nothing.
+/// at the new version. `read_version` may be left out for operations that read nothing; 0 is what
+/// there is before the first version, and stands for the creation of the dataset.
 #[pyfunction]
 #[pyo3(signature = (uri, operation, *, read_version, max_retries, sync))]
 pub(crate) fn commit_fragments(
@@ -70,13 +71,17 @@ pub(crate) fn commit_fragments(
             max_attempts: max_retries.max(1),
             ..CommitOptions::default()
         };
-        match pennon::open_existing(uri)? {
-            Some(dataset) => {
-                let base = read_version.unwrap_or_else(|| dataset.version());
-                dataset.commit(Transaction::new(base, operation), &options)
+        if matches!(read_version, None | Some(0)) {
+            match pennon::open_existing(uri)? {
+                Some(dataset) if read_version.is_none() => {
+                    return dataset
+                        .commit(Transaction::new(dataset.version(), operation), &options);
+                }
+                _ => return pennon::create_dataset(uri, operation, &options),
             }
-            None => pennon::create_dataset(uri, operation, &options),
         }
+        let base = read_version.unwrap_or_default();
+        Dataset::open(uri, None)?.commit(Transaction::new(base, operation), &options)
     });
     Ok(NativeDataset::new(committed?))
 }

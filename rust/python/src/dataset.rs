@@ -7,9 +7,13 @@ use pennon::{Dataset, DeleteOptions};
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
+use crate::arrow::interruptible;
 use crate::capsule;
 use crate::error::Result;
 use crate::scan::{NativeBatch, NativeScan};
+
+/// A version, its time in nanoseconds since 1970, and counts by name.
+type VersionTuple = (u64, i128, Vec<(String, String)>);
 
 /// A dataset at one version; immutable.
 #[pyclass(frozen, name = "Dataset", module = "pennon._native")]
@@ -58,7 +62,7 @@ impl NativeDataset {
     }
 
     /// (version, nanoseconds since 1970, counts by name) of every version, oldest first.
-    fn versions(&self, py: Python<'_>) -> Result<Vec<(u64, i128, Vec<(String, String)>)>> {
+    fn versions(&self, py: Python<'_>) -> Result<Vec<VersionTuple>> {
         let versions = py.detach(|| self.0.versions())?;
         let describe = |version: pennon::table::VersionInfo| {
             let metadata = version.metadata.into_iter().collect();
@@ -88,7 +92,7 @@ impl NativeDataset {
 
     fn count(&self, py: Python<'_>, options: ScanOptions) -> Result<u64> {
         let scan = self.builder(options);
-        Ok(py.detach(|| scan.count())?)
+        interruptible(py, |pulse| scan.count_with(pulse))
     }
 
     #[pyo3(signature = (indices, columns=None))]
@@ -119,7 +123,8 @@ impl NativeDataset {
                 ..CommitOptions::default()
             },
         };
-        let (dataset, deleted) = py.detach(|| self.0.delete(predicate, &options))?;
+        let (dataset, deleted) =
+            interruptible(py, |pulse| self.0.delete_with(predicate, &options, pulse))?;
         Ok((Self(dataset), deleted))
     }
 

@@ -9,7 +9,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 
-use crate::arrow::Interruptible;
+use crate::arrow::ScanReader;
 use crate::capsule;
 use crate::error::{Raised, Result};
 
@@ -109,8 +109,7 @@ impl NativeScan {
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         drop(requested_schema);
-        let schema = SchemaRef::clone(&self.schema);
-        capsule::export_stream(py, Box::new(Interruptible::new(schema, self.take()?)))
+        capsule::export_stream(py, Box::new(ScanReader(self.take()?)))
     }
 }
 

@@ -17,7 +17,7 @@ type Batches = Box<dyn Iterator<Item = pennon::Result<arrow_array::RecordBatch>>
 fn batches_of(data: &Bound<'_, PyAny>) -> PyResult<(Arc<arrow_schema::Schema>, Batches)> {
     let reader = reader_of(data)?;
     let schema = reader.schema();
-    let batches = Interruptible::new(Arc::clone(&schema), reader)
+    let batches = Interruptible(reader)
         .map(|batch| batch.map_err(|error| EngineError::Source(error.to_string())));
     Ok((schema, Box::new(batches)))
 }

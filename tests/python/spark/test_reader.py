@@ -62,6 +62,22 @@ def test_mistakes_fail_on_the_driver(spark: SparkSession, numbers: str) -> None:
         pennon.spark.scan(spark, numbers, partitions=0)
 
 
+def test_a_damaged_file_is_named_by_a_typed_error(spark: SparkSession, numbers: str) -> None:
+    (damaged,) = pennon.dataset(numbers).get_fragments()[0].data_files()
+    path = Path(numbers, "data", damaged.path)
+    path.write_bytes(path.read_bytes()[:-40])
+    df = pennon.spark.scan(spark, numbers)
+    with pytest.raises(Exception, match="CorruptFileError"):
+        df.collect()
+    with (
+        pytest.raises(pennon.exceptions.CorruptFileError, match=damaged.path) as caught,
+        pennon.spark.typed_errors(),
+    ):
+        df.collect()
+    assert caught.value.uri is not None
+    assert damaged.path in caught.value.uri
+
+
 def test_a_split_is_small_and_picklable(numbers: str) -> None:
     split = Split(numbers, 2, tuple(range(10)), ("id",), "id > 990")
     assert len(pickle.dumps(split)) < 1000

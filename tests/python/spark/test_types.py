@@ -5,7 +5,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from pennon.spark.types import cast_batch, readable_schema
+from pennon.exceptions import InvalidInputError
+from pennon.spark.types import cast_batch, fits, readable_schema
 
 INTERVAL = pa.month_day_nano_interval()
 
@@ -71,5 +72,53 @@ def _plain(value: Any) -> Any:
 
 def test_a_lossy_cast_names_the_column() -> None:
     batch = pa.record_batch({"moment": pa.array([1], pa.timestamp("ns"))})
-    with pytest.raises(ValueError, match=r"column 'moment'.*without loss"):
+    with pytest.raises(InvalidInputError, match=r"column 'moment'.*without loss") as caught:
         cast_batch(batch, readable_schema(batch.schema))
+    assert caught.value.column == "moment"
+
+
+@pytest.mark.parametrize(
+    ("found", "wanted"),
+    [
+        (pa.int64(), pa.uint8()),
+        (pa.int32(), pa.float16()),
+        (pa.int64(), pa.decimal128(21, 2)),
+        (pa.float64(), pa.float16()),
+        (pa.decimal128(38, 4), pa.decimal256(12, 2)),
+        (pa.decimal128(20, 0), pa.uint64()),
+        (pa.string(), pa.large_string()),
+        (pa.string(), pa.dictionary(pa.int16(), pa.string())),
+        (pa.binary(), pa.binary(16)),
+        (pa.date32(), pa.date64()),
+        (pa.timestamp("us", "UTC"), pa.timestamp("ns", "Europe/Berlin")),
+        (pa.list_(pa.float32()), pa.list_(pa.float16(), 3)),
+        (pa.struct([("a", pa.int64())]), pa.struct([("a", pa.int8())])),
+        (pa.map_(pa.string(), pa.int64()), pa.map_(pa.large_string(), pa.int8())),
+        (pa.null(), pa.string()),
+    ],
+    ids=str,
+)
+def test_what_a_dataset_takes_back(found: pa.DataType, wanted: pa.DataType) -> None:
+    assert fits(found, wanted)
+    none = pa.record_batch({"c": pa.array([None], found)})
+    assert cast_batch(none, pa.schema({"c": wanted})).schema.field("c").type == wanted
+
+
+@pytest.mark.parametrize(
+    ("found", "wanted"),
+    [
+        (pa.int64(), pa.string()),
+        (pa.string(), pa.int64()),
+        (pa.string(), pa.binary()),
+        (pa.float64(), pa.int64()),
+        (pa.int64(), pa.decimal128(20, 2)),
+        (pa.bool_(), pa.int8()),
+        (pa.timestamp("us"), pa.timestamp("us", "UTC")),
+        (pa.struct([("a", pa.int8())]), pa.struct([("b", pa.int8())])),
+        (pa.list_(pa.string()), pa.list_(pa.int8())),
+        (pa.int64(), INTERVAL),
+    ],
+    ids=str,
+)
+def test_what_a_dataset_refuses(found: pa.DataType, wanted: pa.DataType) -> None:
+    assert not fits(found, wanted)

@@ -133,17 +133,24 @@ impl Matcher {
         }
     }
 
-    /// Writes the codes of `value` to `out`, which is twice as long, and returns how many there are.
-    fn run(&self, value: &[u8], out: &mut [u8]) -> usize {
-        let (mut read, mut written) = (0, 0);
-        while read < value.len() {
-            let found = match value[read..].first_chunk::<MAX_SYMBOL_BYTES>() {
+    /// Writes the codes of `bytes[start..end]` to `out`, which has room for two per byte, and returns
+    /// how many there are. What follows the end is looked at, but not matched.
+    #[inline(always)]
+    fn run(&self, bytes: &[u8], start: usize, end: usize, out: &mut [u8]) -> usize {
+        let (mut read, mut written) = (start, 0);
+        while read < end {
+            let found = match bytes[read..].first_chunk::<MAX_SYMBOL_BYTES>() {
                 Some(&word) => self.find(u64::from_le_bytes(word)),
-                None => self.find_at_end(&value[read..]),
+                None => self.find_at_end(&bytes[read..end]),
+            };
+            let found = if usize::from(found.length) > end - read {
+                self.find_at_end(&bytes[read..end])
+            } else {
+                found
             };
             // The literal is written in any case; without an escape the next code replaces it.
             out[written] = found.code;
-            out[written + 1] = value[read];
+            out[written + 1] = bytes[read];
             written += 1 + usize::from(found.code == ESCAPE);
             read += usize::from(found.length);
         }
@@ -168,7 +175,41 @@ impl SymbolTable {
         };
         let start = out.len();
         out.resize(start + 2 * value.len(), 0);
-        let written = matcher.run(value, &mut out[start..]);
+        let written = matcher.run(value, 0, value.len(), &mut out[start..]);
         out.truncate(start + written);
+    }
+
+    /// Appends the codes of the values that lie between consecutive `offsets` in `bytes`, and where
+    /// the codes of each value end in `out` to `ends`.
+    ///
+    /// # Panics
+    ///
+    /// If the offsets decrease or leave `bytes`.
+    pub fn compress_all(
+        &self,
+        bytes: &[u8],
+        offsets: &[usize],
+        out: &mut Vec<u8>,
+        ends: &mut Vec<usize>,
+    ) {
+        let matcher = self.matcher();
+        let mut written = out.len();
+        for pair in offsets.windows(2) {
+            let (start, end) = (pair[0], pair[1]);
+            let room = written + 2 * (end - start);
+            if out.len() < room {
+                out.resize(room.max(2 * out.len()), 0);
+            }
+            match matcher {
+                Some(matcher) => written += matcher.run(bytes, start, end, &mut out[written..]),
+                None => {
+                    let value = &bytes[start..end];
+                    out[written..written + value.len()].copy_from_slice(value);
+                    written += value.len();
+                }
+            }
+            ends.push(written);
+        }
+        out.truncate(written);
     }
 }

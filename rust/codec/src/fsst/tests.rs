@@ -87,13 +87,32 @@ fn damaged_tables_are_errors() {
 
 #[test]
 fn the_longest_symbol_wins_and_others_are_escaped() {
-    let table = table(&[b"a", b"ab", b"abc", b"abcdefgh"]);
-    assert_eq!(
-        compressed(&table, b"abcdefghabcdefg"),
-        [3, 2, 255, b'd', 255, b'e', 255, b'f', 255, b'g']
-    );
+    let table = table(&[b"a", b"ab", b"abcdefgh"]);
+    let codes = [2, 1, 255, b'c', 255, b'd', 255, b'e', 255, b'f', 255, b'g'];
+    assert_eq!(compressed(&table, b"abcdefghabcdefg"), codes);
     assert_eq!(compressed(&table, b"aaba"), [0, 1, 0]);
     assert_eq!(compressed(&table, b""), []);
+}
+
+#[test]
+fn values_side_by_side_are_compressed_as_they_are_alone() {
+    let values: [&[u8]; 5] = [b"abcdef", b"", b"ab", b"cdefgh", b"abcd"];
+    let bytes = values.concat();
+    let offsets = [0, 6, 6, 8, 14, 18];
+    for table in [
+        table(&[b"a", b"ab", b"abcdefgh", b"cdef"]),
+        SymbolTable::verbatim(),
+    ] {
+        let (mut out, mut ends) = (b"..".to_vec(), Vec::new());
+        table.compress_all(&bytes, &offsets, &mut out, &mut ends);
+        let mut alone = b"..".to_vec();
+        let mut alone_ends = Vec::new();
+        for value in values {
+            table.compress(value, &mut alone);
+            alone_ends.push(alone.len());
+        }
+        assert_eq!((out, ends), (alone, alone_ends));
+    }
 }
 
 #[test]

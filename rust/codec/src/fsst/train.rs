@@ -11,7 +11,7 @@ use super::table::{Symbol, SymbolTable};
 use super::{ESCAPE, MAX_SYMBOL_BYTES, MAX_SYMBOLS};
 
 /// How much text is looked at.
-const SAMPLE_BYTES: usize = 16 * 1024;
+const SAMPLE_BYTES: usize = 64 * 1024;
 
 /// How much of one string is looked at before moving on to another.
 const PIECE_BYTES: usize = 512;
@@ -31,7 +31,7 @@ const SINGLE_BYTE_BONUS: usize = 8;
 const IDS: usize = 512;
 
 impl SymbolTable {
-    /// A table made for strings like `samples`, of which about 16 KiB are looked at. The same strings
+    /// A table made for strings like `samples`, of which about 64 KiB are looked at. The same strings
     /// give the same table; strings that have no frequent parts, such as none, give
     /// [`verbatim`](Self::verbatim).
     pub fn train(samples: &[&[u8]]) -> Self {
@@ -49,7 +49,7 @@ impl SymbolTable {
     }
 }
 
-/// Pieces of strings, about 16 KiB in total, in no particular order.
+/// Pieces of strings, about 64 KiB in total, in no particular order.
 fn sample<'a>(samples: &[&'a [u8]]) -> Vec<&'a [u8]> {
     let mut random = Random(0x5EED);
     let mut pieces: Vec<&[u8]> = if is_small(samples) {

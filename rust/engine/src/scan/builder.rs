@@ -1,11 +1,14 @@
 //! The options of a scan.
 
+use std::sync::Arc;
+
+use arrow_schema::{DataType, Field};
 use pennon_expr::Predicate;
 
 use super::columns::Output;
 use super::plan::ScanPlan;
-use super::stream::BatchStream;
-use crate::{Dataset, EngineError, Result};
+use super::stream::{BatchStream, Step};
+use crate::{Dataset, EngineError, Pulse, Result};
 
 /// Rows of a batch unless the caller says otherwise.
 pub const DEFAULT_BATCH_ROWS: usize = 8192;
@@ -116,6 +119,11 @@ impl ScanBuilder {
     ///
     /// As for [`stream`](ScanBuilder::stream), and when reading fails.
     pub fn count(&self) -> Result<u64> {
+        self.count_with(&mut || Ok(()))
+    }
+
+    /// As [`count`](ScanBuilder::count), with a pulse.
+    pub fn count_with(&self, pulse: Pulse<'_>) -> Result<u64> {
         if self.filter.is_none() && self.fragments.is_none() {
             let rows = self.dataset.count_rows()?.saturating_sub(self.offset);
             return Ok(self.limit.map_or(rows, |limit| rows.min(limit)));
@@ -123,10 +131,17 @@ impl ScanBuilder {
         let schema = self.dataset.schema();
         let nothing = Output::resolve(schema, Some(&[]), false, false)?;
         let mut stream = BatchStream::new(self.plan(nothing)?, self.offset, self.limit);
-        stream.try_fold(0u64, |rows, batch| {
-            let count = u64::try_from(batch?.num_rows()).unwrap_or(u64::MAX);
-            Ok(rows.saturating_add(count))
-        })
+        let mut rows = 0_u64;
+        loop {
+            pulse()?;
+            match stream.step()? {
+                Step::Batch(batch) => {
+                    rows += u64::try_from(batch.num_rows()).unwrap_or(u64::MAX);
+                }
+                Step::Nothing => {}
+                Step::Done => return Ok(rows),
+            }
+        }
     }
 
     pub(crate) fn plan(&self, output: Output) -> Result<ScanPlan> {
@@ -134,7 +149,7 @@ impl ScanBuilder {
             return Err(EngineError::invalid_input("batch_size must be at least 1"));
         }
         let filter = match &self.filter {
-            Some(sql) => Some(Predicate::parse(sql, self.dataset.arrow_schema())?),
+            Some(sql) => Some(Predicate::parse(sql, &with_addresses(&self.dataset))?),
             None => None,
         };
         ScanPlan::new(
@@ -163,4 +178,17 @@ impl ScanBuilder {
             .as_ref()
             .is_some_and(|names| names.iter().any(|name| name == column))
     }
+}
+
+/// The dataset's schema and the columns that a predicate can name beside it.
+fn with_addresses(dataset: &Dataset) -> arrow_schema::Schema {
+    let schema = dataset.arrow_schema();
+    let stable = dataset.manifest().uses_stable_row_ids();
+    let system = [(super::ROW_ID, !stable), (super::ROW_ADDRESS, true)];
+    let system = system
+        .into_iter()
+        .filter(|(name, exists)| *exists && schema.field_with_name(name).is_err())
+        .map(|(name, _)| Arc::new(Field::new(name, DataType::UInt64, false)));
+    let fields: Vec<_> = schema.fields().iter().cloned().chain(system).collect();
+    arrow_schema::Schema::new(fields)
 }

@@ -48,7 +48,7 @@ impl Output {
                 &all
             }
         };
-        let is_system = |name: &str| name == ROW_ID || name == ROW_ADDRESS;
+        let is_system = |name: &str| is_system(schema, name);
         let stored_names: Vec<&str> = names
             .iter()
             .map(String::as_str)
@@ -84,6 +84,11 @@ impl Output {
             schema,
         })
     }
+}
+
+/// Whether a name is that of a system column, and not of a stored one.
+pub(crate) fn is_system(schema: &Schema, name: &str) -> bool {
+    (name == ROW_ID || name == ROW_ADDRESS) && !schema.fields.iter().any(|f| f.name == name)
 }
 
 /// The part of `schema` that the names ask for, in their order. A name that is not there is

@@ -7,7 +7,7 @@ use pennon_expr::Predicate;
 use pennon_file::Schema;
 use pennon_table::Fragment;
 
-use super::columns::{Output, select};
+use super::columns::{Output, is_system, select};
 use crate::fragment::{FragmentProjection, FragmentReader};
 use crate::session::Session;
 use crate::{Dataset, EngineError, Result};
@@ -33,6 +33,8 @@ pub(crate) struct ScanPlan {
 pub(crate) struct Filter {
     pub(crate) predicate: Predicate,
     pub(crate) needs: Schema,
+    /// The row's address, under the names by which the predicate knows it.
+    pub(crate) addresses: Vec<String>,
     /// The output's stored columns that the predicate does not read.
     pub(crate) rest: Schema,
 }
@@ -152,7 +154,11 @@ impl ScanPlan {
 
 impl Filter {
     fn new(schema: &Schema, output: &Output, predicate: Predicate) -> Result<Self> {
-        let names: Vec<&str> = predicate.columns().iter().map(String::as_str).collect();
+        let names = predicate.columns().iter();
+        let (addresses, names): (Vec<&String>, Vec<&String>) =
+            names.partition(|name| is_system(schema, name));
+        let addresses = addresses.into_iter().cloned().collect();
+        let names: Vec<&str> = names.into_iter().map(String::as_str).collect();
         let needs = select(schema, &names)?;
         let fields = output
             .stored
@@ -168,6 +174,7 @@ impl Filter {
         Ok(Self {
             predicate,
             needs,
+            addresses,
             rest,
         })
     }

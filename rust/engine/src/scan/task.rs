@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions, UInt64Array};
 use arrow_buffer::{BooleanBuffer, bit_iterator::BitSliceIterator};
+use arrow_schema::{Field, Schema};
 use arrow_select::filter::{FilterBuilder, FilterPredicate};
 use pennon_file::RowRanges;
 
@@ -121,7 +122,15 @@ impl ScanPlan {
         if filter.predicate.as_constant() == Some(true) {
             return Ok((batch, live));
         }
-        let hits = filter.predicate.evaluate_mask(&batch)?;
+        let hits = match filter.addresses.as_slice() {
+            [] => filter.predicate.evaluate_mask(&batch)?,
+            names => {
+                let addresses = row_addresses(fragment.reader.id(), rows, None);
+                filter
+                    .predicate
+                    .evaluate_mask(&with_columns(&batch, names, &addresses)?)?
+            }
+        };
         let mask = match live {
             Some(live) => &live & &hits,
             None => hits,
@@ -175,6 +184,21 @@ impl ScanPlan {
             schema, columns, &options,
         )?)
     }
+}
+
+/// The batch with one more array, under each of the names.
+fn with_columns(batch: &RecordBatch, names: &[String], array: &ArrayRef) -> Result<RecordBatch> {
+    let schema = batch.schema();
+    let stored = schema.fields().iter().map(|field| field.as_ref().clone());
+    let added = names
+        .iter()
+        .map(|name| Field::new(name, array.data_type().clone(), false));
+    let columns = batch.columns().iter().cloned();
+    let columns = columns
+        .chain(names.iter().map(|_| Arc::clone(array)))
+        .collect();
+    let schema = Schema::new(stored.chain(added).collect::<Vec<_>>());
+    Ok(RecordBatch::try_new(Arc::new(schema), columns)?)
 }
 
 fn row_addresses(fragment: u64, rows: &Range<u64>, mask: Option<&BooleanBuffer>) -> ArrayRef {

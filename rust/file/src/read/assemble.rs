@@ -62,17 +62,13 @@ fn array_of(
         NodeKind::Struct(children) => {
             let layer = take_layer(node, depth, leaves)?;
             check_len(layer.validity.len(), len)?;
-            struct_array(
-                node,
-                children,
-                depth,
-                layer.validity.into_nulls(),
-                leaves,
-                len,
-                fetch,
-            )
+            let children = children.iter();
+            let columns = children
+                .map(|child| array_of(child, depth + 1, leaves, len, fetch))
+                .collect::<Result<_>>()?;
+            struct_array(node, columns, layer.validity.into_nulls())
         }
-        NodeKind::List(item) => {
+        NodeKind::List { item, .. } => {
             let layer = take_layer(node, depth, leaves)?;
             check_len(layer.validity.len(), len)?;
             let items = layer.ends.last().copied().unwrap_or(0);
@@ -92,14 +88,11 @@ fn leaf_array(mut builder: ColumnBuilder, len: usize) -> Result<ArrayRef> {
         .into_array(&builder.leaf.stored, layer.validity.into_nulls())
 }
 
-fn struct_array(
+/// A struct of columns, of which there is at least one.
+pub(crate) fn struct_array(
     node: &Node,
-    children: &[Node],
-    depth: usize,
+    columns: Vec<ArrayRef>,
     nulls: Option<NullBuffer>,
-    leaves: &mut [Option<ColumnBuilder>],
-    len: usize,
-    fetch: &FetchBlobs<'_>,
 ) -> Result<ArrayRef> {
     let DataType::Struct(fields) = node.field.data_type() else {
         return Err(FileError::corrupt(format!(
@@ -107,10 +100,6 @@ fn struct_array(
             node.field.name()
         )));
     };
-    let columns = children
-        .iter()
-        .map(|child| array_of(child, depth + 1, leaves, len, fetch))
-        .collect::<Result<_>>()?;
     Ok(Arc::new(StructArray::try_new(
         fields.clone(),
         columns,
@@ -140,7 +129,12 @@ fn fixed_list_array(
     )?))
 }
 
-fn list_array(data_type: &DataType, layer: LayerValues, values: ArrayRef) -> Result<ArrayRef> {
+/// Lists, or maps, whose items are all of `values`.
+pub(crate) fn list_array(
+    data_type: &DataType,
+    layer: LayerValues,
+    values: ArrayRef,
+) -> Result<ArrayRef> {
     let nulls = layer.validity.into_nulls();
     Ok(match data_type {
         DataType::List(item) => {
@@ -223,7 +217,7 @@ fn leaves_below(node: &Node) -> Vec<usize> {
     match &node.kind {
         NodeKind::Leaf(leaf) | NodeKind::Blob(leaf) => vec![*leaf],
         NodeKind::Struct(children) => children.iter().flat_map(leaves_below).collect(),
-        NodeKind::List(item) | NodeKind::FixedList(_, item) => leaves_below(item),
+        NodeKind::List { item, .. } | NodeKind::FixedList(_, item) => leaves_below(item),
         NodeKind::Absent => Vec::new(),
     }
 }

@@ -12,6 +12,7 @@ use super::full_zip::{FullZipPage, FullZipPlan};
 use super::mini_block::{MiniBlockPage, MiniBlockPlan};
 use super::projection::Leaf;
 use super::shape::Shape;
+use super::starts::PageStarts;
 use crate::container::metadata::{ColumnMetadata, PageMetadata};
 use crate::layout::PageLayout;
 use crate::{FileError, Result};
@@ -20,8 +21,7 @@ use crate::{FileError, Result};
 #[derive(Debug)]
 pub(crate) struct Column {
     pages: Vec<Page>,
-    /// The first row of each page, and the number of rows.
-    starts: Vec<u64>,
+    starts: PageStarts,
 }
 
 /// One page of a column.
@@ -59,15 +59,7 @@ pub(crate) enum PagePlan {
 
 impl Column {
     pub(crate) fn new(metadata: ColumnMetadata) -> Result<Self> {
-        let mut starts = Vec::with_capacity(metadata.pages.len() + 1);
-        let mut row = 0_u64;
-        for page in &metadata.pages {
-            starts.push(row);
-            row = row
-                .checked_add(page.rows)
-                .ok_or_else(|| FileError::corrupt("a column of too many rows"))?;
-        }
-        starts.push(row);
+        let starts = PageStarts::new(metadata.pages.iter().map(|page| page.rows))?;
         let pages = metadata.pages.into_iter();
         let pages = pages
             .map(|metadata| Page {
@@ -80,7 +72,7 @@ impl Column {
 
     /// How many rows the column has.
     pub(crate) fn num_rows(&self) -> u64 {
-        self.starts.last().copied().unwrap_or(0)
+        self.starts.num_rows()
     }
 
     /// A page by its number.
@@ -91,26 +83,7 @@ impl Column {
     /// The pages that hold some of `rows`, each with its own part of them, counted from its first
     /// row. Rows past the end are left out.
     pub(crate) fn split(&self, rows: &[Range<u64>]) -> Vec<(usize, Vec<Range<u64>>)> {
-        let mut parts: Vec<(usize, Vec<Range<u64>>)> = Vec::new();
-        for range in rows {
-            let first = self.starts.partition_point(|&start| start <= range.start);
-            for number in first.saturating_sub(1)..self.pages.len() {
-                let (first, end) = (self.starts[number], self.starts[number + 1]);
-                if first >= range.end {
-                    break;
-                }
-                let part = range.start.max(first)..range.end.min(end);
-                if part.is_empty() {
-                    continue;
-                }
-                let part = part.start - first..part.end - first;
-                match parts.last_mut() {
-                    Some((last, ranges)) if *last == number => ranges.push(part),
-                    _ => parts.push((number, vec![part])),
-                }
-            }
-        }
-        parts
+        self.starts.split(rows)
     }
 }
 

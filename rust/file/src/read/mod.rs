@@ -8,7 +8,7 @@
 //! [`ReadPlan::decode`] turns their bytes into a batch. A scan asks for ranges of many rows, a take
 //! for ranges of one.
 
-mod assemble;
+pub(crate) mod assemble;
 mod blob;
 mod block;
 mod builder;
@@ -18,15 +18,17 @@ mod constant;
 mod full_zip;
 mod mini_block;
 mod plan;
-mod present;
-mod projection;
-mod reader;
+pub(crate) mod present;
+pub(crate) mod projection;
+pub(crate) mod reader;
 mod rows;
-mod shape;
+pub(crate) mod shape;
+mod source;
+pub(crate) mod starts;
 pub(crate) mod validity;
-mod values;
+pub(crate) mod values;
 
 pub use plan::ReadPlan;
 pub use projection::Projection;
-pub use reader::FileReader;
+pub use reader::{FileReader, ReadOptions};
 pub use rows::RowRanges;

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::{RecordBatch, RecordBatchOptions};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use bytes::Bytes;
 
 use super::assemble::{FetchBlobs, assemble};
@@ -12,7 +12,8 @@ use super::column::{PagePlan, PageReader};
 use super::projection::{Leaf, Projection};
 use super::reader::FileReader;
 use super::rows::RowRanges;
-use crate::{FileError, Result};
+use crate::v2_0::ArrayPlan;
+use crate::{FileError, FileVersion, Result};
 
 /// A read that knows which bytes it takes.
 #[derive(Debug)]
@@ -20,8 +21,17 @@ pub struct ReadPlan {
     projection: Projection,
     location: String,
     num_rows: u64,
-    columns: Vec<ColumnPlan>,
+    columns: Columns,
     byte_ranges: Vec<Range<u64>>,
+}
+
+/// What to do with the bytes, in the way of a family of file versions.
+#[derive(Debug)]
+enum Columns {
+    /// Layouts of 2.1 and newer.
+    Structural(Vec<ColumnPlan>),
+    /// Arrays of 2.0.
+    Arrays(ArrayPlan),
 }
 
 /// The pages of one leaf that a read takes part of.
@@ -53,57 +63,23 @@ impl ReadPlan {
                 reader.num_rows()
             )));
         }
-        let columns = reader.columns(&projection.leaves)?;
-        let mut parts = Vec::with_capacity(columns.len());
-        let mut wanted = Vec::new();
-        for (leaf, column) in projection.leaves.iter().zip(columns) {
-            let split = column.split(&item_ranges(leaf, rows)?);
-            wanted.extend(
-                split
-                    .iter()
-                    .map(|(number, _)| (leaf.as_ref(), column, *number)),
-            );
-            parts.push(split);
-        }
-        let mut pages = reader.pages(&wanted)?.into_iter();
-        let mut plan = Self {
+        let (columns, byte_ranges) = match reader.version() {
+            FileVersion::V2_0 => {
+                let (plan, byte_ranges) = ArrayPlan::new(reader, projection, rows)?;
+                (Columns::Arrays(plan), byte_ranges)
+            }
+            _ => {
+                let (columns, byte_ranges) = plan_columns(reader, projection, rows)?;
+                (Columns::Structural(columns), byte_ranges)
+            }
+        };
+        Ok(Self {
             projection: projection.clone(),
             location: reader.location().to_owned(),
             num_rows: rows.len(),
-            columns: Vec::with_capacity(parts.len()),
-            byte_ranges: Vec::new(),
-        };
-        for (leaf, parts) in projection.leaves.iter().zip(parts) {
-            let pages: Vec<_> = pages.by_ref().take(parts.len()).collect();
-            plan.push_column(leaf, parts, pages)
-                .map_err(|error| error.in_column(&leaf.name))?;
-        }
-        Ok(plan)
-    }
-
-    fn push_column(
-        &mut self,
-        leaf: &Arc<Leaf>,
-        parts: Vec<(usize, Vec<Range<u64>>)>,
-        pages: Vec<Arc<PageReader>>,
-    ) -> Result<()> {
-        let mut tasks = Vec::with_capacity(parts.len());
-        for ((number, rows), page) in parts.into_iter().zip(pages) {
-            let first = self.byte_ranges.len();
-            let plan = page.plan(rows, &mut self.byte_ranges);
-            let plan = plan.map_err(|error| error.in_page(number))?;
-            tasks.push(PageTask {
-                number,
-                page,
-                plan,
-                reads: first..self.byte_ranges.len(),
-            });
-        }
-        self.columns.push(ColumnPlan {
-            leaf: Arc::clone(leaf),
-            pages: tasks,
-        });
-        Ok(())
+            columns,
+            byte_ranges,
+        })
     }
 
     /// The byte ranges of the file that [`decode`](Self::decode) wants, in this order.
@@ -139,27 +115,12 @@ impl ReadPlan {
         self.check_bytes(&bytes)?;
         let rows = usize::try_from(self.num_rows)
             .map_err(|_| FileError::invalid_input("more rows than fit into memory"))?;
-        let mut scratch = Scratch::default();
-        let mut leaves = Vec::with_capacity(self.columns.len());
-        for column in &self.columns {
-            let builder = column
-                .decode(self.num_rows, &bytes, &mut scratch)
-                .map_err(|error| error.in_column(&column.leaf.name))?;
-            let rows = usize::try_from(column.leaf.items_per_row)
-                .ok()
-                .and_then(|items| rows.checked_mul(items));
-            let rows =
-                rows.ok_or_else(|| FileError::invalid_input("more rows than fit into memory"))?;
-            if builder.num_rows() != rows {
-                return Err(FileError::corrupt(format!(
-                    "{} rows where {rows} were asked for",
-                    builder.num_rows()
-                ))
-                .in_column(&column.leaf.name));
+        let arrays = match self.columns {
+            Columns::Structural(columns) => {
+                decode_columns(&self.projection, &columns, &bytes, rows, fetch)?
             }
-            leaves.push(Some(builder));
-        }
-        let arrays = assemble(&self.projection, &mut leaves, rows, fetch)?;
+            Columns::Arrays(plan) => plan.decode(&self.projection, bytes, rows)?,
+        };
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         let schema = Arc::clone(self.projection.schema());
         Ok(RecordBatch::try_new_with_options(schema, arrays, &options)?)
@@ -181,9 +142,93 @@ impl ReadPlan {
     }
 }
 
+/// Makes the columns of a batch of `rows` rows.
+fn decode_columns(
+    projection: &Projection,
+    columns: &[ColumnPlan],
+    bytes: &[Bytes],
+    rows: usize,
+    fetch: &FetchBlobs<'_>,
+) -> Result<Vec<ArrayRef>> {
+    let mut scratch = Scratch::default();
+    let mut leaves = Vec::with_capacity(columns.len());
+    for column in columns {
+        let builder = column
+            .decode(rows, bytes, &mut scratch)
+            .map_err(|error| error.in_column(&column.leaf.name))?;
+        let rows = usize::try_from(column.leaf.items_per_row)
+            .ok()
+            .and_then(|items| rows.checked_mul(items));
+        let rows =
+            rows.ok_or_else(|| FileError::invalid_input("more rows than fit into memory"))?;
+        if builder.num_rows() != rows {
+            return Err(FileError::corrupt(format!(
+                "{} rows where {rows} were asked for",
+                builder.num_rows()
+            ))
+            .in_column(&column.leaf.name));
+        }
+        leaves.push(Some(builder));
+    }
+    assemble(projection, &mut leaves, rows, fetch)
+}
+
+/// Plans the columns of a file of version 2.1 or newer, and says which bytes they take.
+fn plan_columns(
+    reader: &FileReader,
+    projection: &Projection,
+    rows: &RowRanges,
+) -> Result<(Vec<ColumnPlan>, Vec<Range<u64>>)> {
+    let columns = reader.columns(&projection.leaves)?;
+    let mut parts = Vec::with_capacity(columns.len());
+    let mut wanted = Vec::new();
+    for (leaf, column) in projection.leaves.iter().zip(columns) {
+        let split = column.split(&item_ranges(leaf, rows)?);
+        wanted.extend(
+            split
+                .iter()
+                .map(|(number, _)| (leaf.as_ref(), column, *number)),
+        );
+        parts.push(split);
+    }
+    let mut pages = reader.pages(&wanted)?.into_iter();
+    let mut byte_ranges = Vec::new();
+    let mut plans = Vec::with_capacity(parts.len());
+    for (leaf, parts) in projection.leaves.iter().zip(parts) {
+        let pages: Vec<_> = pages.by_ref().take(parts.len()).collect();
+        let plan = ColumnPlan::new(leaf, parts, pages, &mut byte_ranges);
+        plans.push(plan.map_err(|error| error.in_column(&leaf.name))?);
+    }
+    Ok((plans, byte_ranges))
+}
+
 impl ColumnPlan {
-    fn decode(&self, rows: u64, bytes: &[Bytes], scratch: &mut Scratch) -> Result<ColumnBuilder> {
-        let mut builder = ColumnBuilder::new(&self.leaf, rows);
+    fn new(
+        leaf: &Arc<Leaf>,
+        parts: Vec<(usize, Vec<Range<u64>>)>,
+        pages: Vec<Arc<PageReader>>,
+        byte_ranges: &mut Vec<Range<u64>>,
+    ) -> Result<Self> {
+        let mut tasks = Vec::with_capacity(parts.len());
+        for ((number, rows), page) in parts.into_iter().zip(pages) {
+            let first = byte_ranges.len();
+            let plan = page.plan(rows, byte_ranges);
+            let plan = plan.map_err(|error| error.in_page(number))?;
+            tasks.push(PageTask {
+                number,
+                page,
+                plan,
+                reads: first..byte_ranges.len(),
+            });
+        }
+        Ok(Self {
+            leaf: Arc::clone(leaf),
+            pages: tasks,
+        })
+    }
+
+    fn decode(&self, rows: usize, bytes: &[Bytes], scratch: &mut Scratch) -> Result<ColumnBuilder> {
+        let mut builder = ColumnBuilder::new(&self.leaf, u64::try_from(rows).unwrap_or(u64::MAX));
         for task in &self.pages {
             let bytes = bytes.get(task.reads.clone()).unwrap_or_default();
             task.page

@@ -13,7 +13,7 @@ use arrow_schema::DataType;
 use crate::{FileError, Result, json};
 
 /// An array as the schema has it.
-pub(super) fn present(array: ArrayRef, data_type: &DataType) -> Result<ArrayRef> {
+pub(crate) fn present(array: ArrayRef, data_type: &DataType) -> Result<ArrayRef> {
     Ok(match (array.data_type(), data_type) {
         (DataType::Utf8, DataType::Utf8View) => {
             Arc::new(StringViewArray::from(array.as_string::<i32>()))

@@ -31,8 +31,12 @@ pub(crate) enum NodeKind {
     Leaf(usize),
     /// A struct of these fields.
     Struct(Vec<Node>),
-    /// A list or a map of this item.
-    List(Box<Node>),
+    /// A list or a map.
+    List {
+        /// The column of the file that holds the offsets, when they have one of their own.
+        column: Option<usize>,
+        item: Box<Node>,
+    },
     /// So many structs in each row.
     FixedList(usize, Box<Node>),
     /// Large objects, whose descriptions are this leaf.
@@ -98,6 +102,18 @@ impl Projection {
         })
     }
 
+    /// The columns of the file that hold something of the projection, with names for messages.
+    pub(crate) fn columns(&self) -> Vec<(usize, &str)> {
+        let leaves = self.leaves.iter();
+        let mut columns: Vec<_> = leaves
+            .map(|leaf| (leaf.column, leaf.name.as_str()))
+            .collect();
+        self.roots
+            .iter()
+            .for_each(|node| node.collect_offsets(&mut columns));
+        columns
+    }
+
     /// The schema of the batches.
     pub fn schema(&self) -> &SchemaRef {
         &self.schema
@@ -148,7 +164,9 @@ impl<F: Fn(i32) -> Option<u32>> Builder<F> {
                 self.path.layers.push(true);
                 let item = self.node(child, Arc::clone(item));
                 self.path.layers.pop();
-                Ok(present(NodeKind::List(Box::new(item?))))
+                let column = (self.column_of)(field.id).and_then(|at| usize::try_from(at).ok());
+                let item = Box::new(item?);
+                Ok(present(NodeKind::List { column, item }))
             }
             DataType::FixedSizeList(item, size) if !field.children.is_empty() => {
                 self.fixed_list(field, Arc::clone(item), *size)
@@ -231,8 +249,25 @@ impl Node {
         match &self.kind {
             NodeKind::Leaf(leaf) | NodeKind::Blob(leaf) => Some(*leaf),
             NodeKind::Struct(children) => children.iter().find_map(Self::first_leaf),
-            NodeKind::List(item) | NodeKind::FixedList(_, item) => item.first_leaf(),
+            NodeKind::List { item, .. } | NodeKind::FixedList(_, item) => item.first_leaf(),
             NodeKind::Absent => None,
+        }
+    }
+}
+
+impl Node {
+    /// Appends the columns of the offsets of lists.
+    fn collect_offsets<'a>(&'a self, columns: &mut Vec<(usize, &'a str)>) {
+        match &self.kind {
+            NodeKind::List { column, item } => {
+                columns.extend(column.map(|column| (column, self.field.name().as_str())));
+                item.collect_offsets(columns);
+            }
+            NodeKind::Struct(children) => children
+                .iter()
+                .for_each(|child| child.collect_offsets(columns)),
+            NodeKind::FixedList(_, item) => item.collect_offsets(columns),
+            NodeKind::Leaf(_) | NodeKind::Blob(_) | NodeKind::Absent => {}
         }
     }
 }
@@ -245,9 +280,9 @@ fn output_type(data_type: &DataType, kind: &NodeKind) -> DataType {
         (DataType::Struct(_), NodeKind::Struct(children)) => {
             DataType::Struct(children.iter().map(of).collect())
         }
-        (DataType::List(_), NodeKind::List(item)) => DataType::List(of(item)),
-        (DataType::LargeList(_), NodeKind::List(item)) => DataType::LargeList(of(item)),
-        (DataType::Map(_, sorted), NodeKind::List(item)) => DataType::Map(of(item), *sorted),
+        (DataType::List(_), NodeKind::List { item, .. }) => DataType::List(of(item)),
+        (DataType::LargeList(_), NodeKind::List { item, .. }) => DataType::LargeList(of(item)),
+        (DataType::Map(_, sorted), NodeKind::List { item, .. }) => DataType::Map(of(item), *sorted),
         (other, _) => other.clone(),
     }
 }
@@ -256,7 +291,7 @@ fn output_type(data_type: &DataType, kind: &NodeKind) -> DataType {
 fn present(kind: NodeKind) -> NodeKind {
     let is_present = match &kind {
         NodeKind::Struct(children) => children.iter().any(|child| child.first_leaf().is_some()),
-        NodeKind::List(item) | NodeKind::FixedList(_, item) => item.first_leaf().is_some(),
+        NodeKind::List { item, .. } | NodeKind::FixedList(_, item) => item.first_leaf().is_some(),
         NodeKind::Leaf(_) | NodeKind::Blob(_) | NodeKind::Absent => true,
     };
     if is_present { kind } else { NodeKind::Absent }

@@ -1,6 +1,6 @@
 //! An open file: its schema, and what has been learnt about its columns.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -14,12 +14,11 @@ use super::column::{Column, PageReader};
 use super::plan::ReadPlan;
 use super::projection::{Leaf, Projection};
 use super::rows::RowRanges;
-use crate::container::footer::{FOOTER_BYTES, Footer, parse_offset_table};
+use super::source::Source;
+use crate::container::footer::{Footer, parse_offset_table};
 use crate::container::metadata::ColumnMetadata;
-use crate::{FileError, FileVersion, OpenSidecar, Result, Schema, blob};
+use crate::{FileError, FileVersion, OpenSidecar, Result, Schema, blob, v2_0};
 
-/// How much of the end of a file is read when it is opened.
-const TAIL_BYTES: u64 = 64 << 10;
 /// How much memory prepared pages may take per file before the oldest are forgotten.
 const CACHE_BYTES: usize = 64 << 20;
 
@@ -29,17 +28,23 @@ const CACHE_BYTES: usize = 64 << 20;
 /// is read when the column is first asked for, and kept for the reads that follow.
 #[derive(Debug)]
 pub struct FileReader {
-    source: Arc<dyn ReadAt>,
-    size: u64,
+    source: Source,
     footer: Footer,
     schema: Schema,
     num_rows: u64,
     global_buffers: Vec<Range<u64>>,
     column_metadata: Vec<Range<u64>>,
-    /// The end of the file, and where it starts.
-    tail: (u64, Bytes),
-    columns: Vec<OnceLock<Column>>,
+    columns: Columns,
     cache: Mutex<PageCache>,
+}
+
+/// What has been read of the columns, in the way of a family of file versions.
+#[derive(Debug)]
+enum Columns {
+    /// Of 2.1 and newer.
+    Structural(Vec<OnceLock<Column>>),
+    /// Of 2.0.
+    Arrays(Vec<OnceLock<v2_0::Column>>),
 }
 
 /// Which pages are prepared, oldest first, and the memory that they take.
@@ -52,6 +57,22 @@ struct PageCache {
 /// A page, by the numbers of its column and of itself.
 pub(crate) type PageId = (usize, usize);
 
+/// How a file is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReadOptions {
+    /// Whether what is read is verified where the file has checksums.
+    pub verify_checksums: bool,
+}
+
+impl Default for ReadOptions {
+    /// With verification.
+    fn default() -> Self {
+        Self {
+            verify_checksums: true,
+        }
+    }
+}
+
 impl FileReader {
     /// Opens a file.
     ///
@@ -59,39 +80,48 @@ impl FileReader {
     /// `Corrupt` when it is not a Lance file or is damaged, `Unsupported` when its version is not
     /// one of ours, `Io` when it cannot be read.
     pub fn open(source: Arc<dyn ReadAt>) -> Result<Self> {
-        let location = source.location().to_owned();
-        Self::open_source(source).map_err(|error| error.in_file(&location))
+        Self::open_with(source, ReadOptions::default())
     }
 
-    fn open_source(source: Arc<dyn ReadAt>) -> Result<Self> {
-        let size = source.len()?;
-        let tail_start = size.saturating_sub(TAIL_BYTES);
-        let tail = (tail_start, source.read(tail_start..size)?);
-        let footer = Footer::parse(&tail.1, size)?;
-        let end = size - FOOTER_BYTES;
-        let table = fetch(source.as_ref(), &tail, footer.global_table())?;
+    /// Opens a file, with options.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_with(source: Arc<dyn ReadAt>, options: ReadOptions) -> Result<Self> {
+        let location = source.location().to_owned();
+        Self::open_source(source, options).map_err(|error| error.in_file(&location))
+    }
+
+    fn open_source(source: Arc<dyn ReadAt>, options: ReadOptions) -> Result<Self> {
+        let mut source = Source::open(source)?;
+        let footer = Footer::parse(source.tail(), source.size)?;
+        let end = source.end_of_metadata();
+        let table = source.metadata(footer.global_table())?;
         let global_buffers = parse_offset_table(&table, end)?;
-        let table = fetch(source.as_ref(), &tail, footer.column_table())?;
+        if options.verify_checksums {
+            source.find_checksums(&global_buffers, footer.column_offsets)?;
+        }
+        let table = source.metadata(footer.column_table())?;
         let column_metadata = parse_offset_table(&table, end)?;
         let descriptor = global_buffers.first().cloned().unwrap_or_default();
-        let descriptor = FileDescriptor::decode(fetch(source.as_ref(), &tail, descriptor)?)
-            .map_err(|error| {
-                FileError::corrupt("the file's schema cannot be decoded").with_source(error)
-            })?;
+        let descriptor = FileDescriptor::decode(source.metadata(descriptor)?).map_err(|error| {
+            FileError::corrupt("the file's schema cannot be decoded").with_source(error)
+        })?;
         let schema = descriptor.schema.unwrap_or_default();
         let schema = Schema::from_proto(&schema.fields, &schema.metadata)?;
-        let columns = column_metadata.iter().map(|_| OnceLock::new()).collect();
+        let columns = match footer.version {
+            FileVersion::V2_0 => Columns::Arrays(unread(&column_metadata)),
+            _ => Columns::Structural(unread(&column_metadata)),
+        };
         let num_rows = descriptor.length;
         let cache = Mutex::default();
         Ok(Self {
             source,
-            size,
             footer,
             schema,
             num_rows,
             global_buffers,
             column_metadata,
-            tail,
             columns,
             cache,
         })
@@ -114,7 +144,7 @@ impl FileReader {
 
     /// How many columns the file has.
     pub fn num_columns(&self) -> usize {
-        self.columns.len()
+        self.column_metadata.len()
     }
 
     /// The file's path or URL.
@@ -139,7 +169,7 @@ impl FileReader {
             ))
         };
         let range = self.global_buffers.get(index).cloned().ok_or_else(missing);
-        let bytes = range.and_then(|range| fetch(self.source.as_ref(), &self.tail, range));
+        let bytes = range.and_then(|range| self.source.metadata(range));
         bytes.map_err(|error| error.in_file(self.location()))
     }
 
@@ -151,6 +181,15 @@ impl FileReader {
     /// cannot be read, `Io` when metadata cannot be fetched.
     pub fn plan(&self, projection: &Projection, rows: &RowRanges) -> Result<ReadPlan> {
         ReadPlan::new(self, projection, rows).map_err(|error| error.in_file(self.location()))
+    }
+
+    /// Reads the byte ranges of a [plan](Self::plan), and verifies them where the file has checksums.
+    ///
+    /// # Errors
+    /// `Corrupt` when the bytes changed since they were written, `Io` when they cannot be read.
+    pub fn fetch(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+        let bytes = self.source.pages(ranges);
+        bytes.map_err(|error| error.in_file(self.location()))
     }
 
     /// Reads some rows of some columns. Large objects are read too, unless their fields are
@@ -177,85 +216,108 @@ impl FileReader {
         sidecar: &OpenSidecar<'_>,
     ) -> Result<RecordBatch> {
         let plan = self.plan(projection, rows)?;
-        let bytes = self.source.read_ranges(plan.byte_ranges());
-        let bytes = bytes.map_err(|error| FileError::from(error).in_file(self.location()))?;
+        let bytes = self.fetch(plan.byte_ranges())?;
         plan.decode_with(bytes, &|descriptions| {
-            blob::fetch(descriptions, self.source.as_ref(), sidecar)
+            blob::fetch(descriptions, &|ranges| self.fetch(ranges), sidecar)
         })
     }
 
     /// The columns that some leaves need, with their pages.
     pub(super) fn columns(&self, leaves: &[Arc<Leaf>]) -> Result<Vec<&Column>> {
-        if self.footer.version == FileVersion::V2_0 && !leaves.is_empty() {
-            return Err(FileError::unsupported(
-                "reading columns of file version 2.0",
-            ));
-        }
-        let missing = |leaf: &&Arc<Leaf>| {
-            self.columns
-                .get(leaf.column)
-                .is_some_and(|column| column.get().is_none())
+        let Columns::Structural(columns) = &self.columns else {
+            return Err(FileError::unsupported("arrays where layouts belong"));
         };
-        let missing: Vec<&Arc<Leaf>> = leaves.iter().filter(missing).collect();
-        if !missing.is_empty() {
-            self.load_columns(&missing)?;
-        }
-        leaves.iter().map(|leaf| self.column(leaf)).collect()
-    }
-
-    fn column(&self, leaf: &Leaf) -> Result<&Column> {
-        let column = self
-            .columns
-            .get(leaf.column)
-            .and_then(OnceLock::get)
-            .ok_or_else(|| {
-                FileError::corrupt(format!(
-                    "column {} of {} does not exist",
-                    leaf.column,
-                    self.columns.len()
-                ))
-                .in_column(&leaf.name)
-            })?;
-        if self.num_rows.checked_mul(leaf.items_per_row) != Some(column.num_rows()) {
-            return Err(FileError::corrupt(format!(
-                "{} rows in a file of {}",
-                column.num_rows(),
-                self.num_rows
-            ))
-            .in_column(&leaf.name));
-        }
-        Ok(column)
-    }
-
-    fn load_columns(&self, leaves: &[&Arc<Leaf>]) -> Result<()> {
-        let (start, _) = self.tail;
-        let ranges = leaves
+        let wanted: Vec<_> = leaves
             .iter()
-            .filter_map(|leaf| self.column_metadata.get(leaf.column));
-        let remote: Vec<Range<u64>> = ranges
-            .filter(|range| range.start < start)
-            .cloned()
+            .map(|leaf| (leaf.column, leaf.name.as_str()))
             .collect();
-        let mut fetched = self.source.read_ranges(&remote)?.into_iter();
-        for leaf in leaves {
-            let (Some(range), Some(slot)) = (
-                self.column_metadata.get(leaf.column),
-                self.columns.get(leaf.column),
-            ) else {
-                continue;
-            };
-            let bytes = match slice_of(&self.tail, range) {
-                Some(bytes) => bytes,
-                None => fetched
-                    .next()
-                    .ok_or_else(|| FileError::corrupt("too few bytes"))?,
-            };
-            let metadata = ColumnMetadata::parse(&bytes, self.size)
-                .and_then(Column::new)
-                .map_err(|error| error.in_column(&leaf.name))?;
-            slot.get_or_init(|| metadata);
+        let read = self.load(columns, &wanted, |bytes| {
+            ColumnMetadata::parse(bytes, self.source.size).and_then(Column::new)
+        })?;
+        for (column, leaf) in read.iter().zip(leaves) {
+            if self.num_rows.checked_mul(leaf.items_per_row) != Some(column.num_rows()) {
+                return Err(FileError::corrupt(format!(
+                    "{} rows in a file of {}",
+                    column.num_rows(),
+                    self.num_rows
+                ))
+                .in_column(&leaf.name));
+            }
         }
-        Ok(())
+        Ok(read)
+    }
+
+    /// The columns with some numbers, by these; `wanted` has their names, too.
+    pub(crate) fn array_columns(
+        &self,
+        wanted: &[(usize, &str)],
+    ) -> Result<HashMap<usize, &v2_0::Column>> {
+        let Columns::Arrays(columns) = &self.columns else {
+            return Err(FileError::unsupported("layouts where arrays belong"));
+        };
+        let read = self.load(columns, wanted, |bytes| {
+            v2_0::Column::parse(bytes, self.source.size)
+        })?;
+        let numbers = wanted.iter().map(|(number, _)| *number);
+        Ok(numbers.zip(read).collect())
+    }
+
+    /// The columns with some numbers; `wanted` has their names, too. Those that were not read
+    /// before are read now, and kept.
+    fn load<'a, 'b, C>(
+        &self,
+        columns: &'a [OnceLock<C>],
+        wanted: &[(usize, &'b str)],
+        parse: impl Fn(&[u8]) -> Result<C>,
+    ) -> Result<Vec<&'a C>> {
+        let slot = |&(number, name): &(usize, &'b str)| {
+            let slot = columns.get(number).ok_or_else(|| {
+                FileError::corrupt(format!(
+                    "column {number} of {} does not exist",
+                    columns.len()
+                ))
+                .in_column(name)
+            })?;
+            Ok((slot, number, name))
+        };
+        let slots = wanted.iter().map(slot).collect::<Result<Vec<_>>>()?;
+        let missing: Vec<_> = slots
+            .iter()
+            .filter(|(slot, _, _)| slot.get().is_none())
+            .collect();
+        let ranges: Vec<_> = missing
+            .iter()
+            .filter_map(|(_, number, _)| {
+                Some((*number, self.column_metadata.get(*number)?.clone()))
+            })
+            .collect();
+        let found = match ranges.as_slice() {
+            [] => Vec::new(),
+            ranges => self.source.column_metadata(ranges)?,
+        };
+        for ((slot, _, name), bytes) in missing.into_iter().zip(found) {
+            let column = parse(&bytes).map_err(|error| error.in_column(name))?;
+            slot.get_or_init(|| column);
+        }
+        let read = slots.iter().filter_map(|(slot, _, _)| slot.get());
+        Ok(read.collect())
+    }
+
+    /// The size of the file in bytes.
+    pub(crate) fn size(&self) -> u64 {
+        self.source.size
+    }
+
+    /// Parts of pages, verified where the file has checksums.
+    pub(crate) fn read_pages(&self, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+        self.source.pages(ranges)
+    }
+
+    /// Notes what a read has kept of the pages of a column.
+    pub(crate) fn remember_pages(&self, number: usize, column: &v2_0::Column) {
+        for (page, bytes) in column.take_unaccounted() {
+            self.remember((number, page), bytes);
+        }
     }
 
     /// Prepares pages: those that are not cached are read and cached.
@@ -275,11 +337,7 @@ impl FileReader {
             ranges.extend(needs);
             pages.push((cached, first..ranges.len()));
         }
-        let bytes = if ranges.is_empty() {
-            Vec::new()
-        } else {
-            self.source.read_ranges(&ranges)?
-        };
+        let bytes = self.source.pages(&ranges)?;
         pages
             .into_iter()
             .zip(wanted)
@@ -315,24 +373,23 @@ impl FileReader {
                 return;
             };
             cache.bytes -= bytes;
-            if let Some(column) = self.columns.get(column).and_then(OnceLock::get) {
-                column.page(page).forget();
+            match &self.columns {
+                Columns::Structural(columns) => {
+                    if let Some(column) = columns.get(column).and_then(OnceLock::get) {
+                        column.page(page).forget();
+                    }
+                }
+                Columns::Arrays(columns) => {
+                    if let Some(column) = columns.get(column).and_then(OnceLock::get) {
+                        column.forget(page);
+                    }
+                }
             }
         }
     }
 }
 
-/// The bytes of a range: from the end of the file that is in memory, or else from the source.
-fn fetch(source: &dyn ReadAt, tail: &(u64, Bytes), range: Range<u64>) -> Result<Bytes> {
-    match slice_of(tail, &range) {
-        Some(bytes) => Ok(bytes),
-        None => Ok(source.read(range)?),
-    }
-}
-
-/// A range of the end of the file that is in memory, if it lies there.
-fn slice_of((start, bytes): &(u64, Bytes), range: &Range<u64>) -> Option<Bytes> {
-    let from = usize::try_from(range.start.checked_sub(*start)?).ok()?;
-    let to = usize::try_from(range.end.checked_sub(*start)?).ok()?;
-    (from <= to && to <= bytes.len()).then(|| bytes.slice(from..to))
+/// A place for each column.
+fn unread<C>(metadata: &[Range<u64>]) -> Vec<OnceLock<C>> {
+    metadata.iter().map(|_| OnceLock::new()).collect()
 }

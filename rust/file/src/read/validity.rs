@@ -111,7 +111,7 @@ impl Bitmap {
     fn materialise(&mut self) {
         if self.words.is_empty() {
             self.words.resize(self.len / WORD_BITS, u64::MAX);
-            if self.len % WORD_BITS > 0 {
+            if !self.len.is_multiple_of(WORD_BITS) {
                 self.words.push(low_bits(self.len % WORD_BITS));
             }
         }

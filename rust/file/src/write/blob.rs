@@ -136,7 +136,6 @@ pub(crate) fn encode(
         definition: Vec::new(),
         values: Arc::clone(&shredded.values),
         validity: None,
-        rows: shredded.rows,
     };
     let (inner, buffers) = mini_block::encode(version, &flat, descriptions, None)?;
     let layout = Blob {

@@ -26,6 +26,8 @@ pub(crate) struct ValueCoder {
     pub(crate) kind: Kind,
     /// A general compressor, for the first buffer.
     pub(crate) around: Around,
+    /// Values of a chunk, where the kind leaves a choice: a power of two.
+    pub(crate) chunk_len: Option<usize>,
 }
 
 /// Whether a general compressor is used.
@@ -76,18 +78,40 @@ impl ValueCoder {
         Self {
             kind,
             around: Around::Nothing,
+            chunk_len: None,
         }
     }
 
     /// The same with the general compressor that was offered.
     pub(crate) fn compressed(&self) -> Option<Self> {
         match self.around {
-            Around::Offered(compression) => Some(Self {
-                kind: self.kind.clone(),
-                around: Around::Used(compression),
-            }),
+            Around::Offered(compression) => {
+                let around = Around::Used(compression);
+                Some(Self {
+                    around,
+                    ..self.clone()
+                })
+            }
             Around::Nothing | Around::Used(_) => None,
         }
+    }
+
+    /// About how many bytes the values take, from up to `chunks` chunks that are spread over them.
+    pub(crate) fn projected_size(&self, chunks: usize) -> Result<usize> {
+        let chunk_len = self.chunk_len(0).max(1);
+        let total = self.len() / chunk_len;
+        let step = (total / chunks.max(1)).max(1);
+        let (mut out, mut scratch) = (Vec::new(), ChunkScratch::default());
+        let mut seen = 0;
+        for chunk in (0..total).step_by(step) {
+            let range = chunk * chunk_len..(chunk + 1) * chunk_len;
+            self.encode(0, range, &mut scratch, &mut out)?;
+            seen += chunk_len;
+        }
+        let size = (out.len() as u128 * self.len() as u128).checked_div(seen as u128);
+        Ok(size
+            .and_then(|size| usize::try_from(size).ok())
+            .unwrap_or(usize::MAX))
     }
 
     /// How many values there are.
@@ -142,6 +166,9 @@ impl ValueCoder {
     pub(crate) fn chunk_len(&self, start: usize) -> usize {
         let left = self.len() - start;
         let most = match &self.kind {
+            Kind::Bits(_) | Kind::Flat(_) | Kind::ByteStreams(_) if self.chunk_len.is_some() => {
+                self.chunk_len.unwrap_or(2)
+            }
             Kind::Bits(_) => MAX_CHUNK_VALUES,
             Kind::Flat(values) | Kind::Rows { values, .. } => fixed_chunk_len(values.width * 8),
             Kind::ByteStreams(values) => 4096 / values.width,

@@ -1,74 +1,160 @@
 //! One column of a file in the making: rows that wait for their page, and the pages so far.
 
+use std::fmt::Debug;
 use std::ops::Range;
-use std::sync::Arc;
 
-use arrow_array::{Array, ArrayRef};
-use arrow_select::concat::concat;
+use arrow_array::{ArrayRef, LargeBinaryArray};
 
 use super::blob::{self, Put};
 use super::encode::encode_pages;
-use super::leaf::{Leaf, bytes_of, project};
+use super::gather::Gather;
+use super::leaf::{Leaf, project};
 use super::store;
-use crate::container::metadata::{ColumnMetadata, PageMetadata};
-use crate::{FileError, FileVersion, PageLayout, Result};
+use crate::container::metadata::{ColumnMetadata, Described, PageMetadata};
+use crate::{FileError, FileVersion, Result};
 
 /// A page, encoded.
 #[derive(Debug)]
 pub(crate) struct Page {
-    /// Top-level rows.
+    /// How many rows it says that it has.
     pub(crate) rows: u64,
     /// How the buffers are arranged.
-    pub(crate) layout: PageLayout,
+    pub(crate) layout: Described,
     /// What goes into the file.
     pub(crate) buffers: Vec<Vec<u8>>,
+    /// Values that lie outside of the page, whose places make one more buffer.
+    pub(crate) outside: Option<LargeBinaryArray>,
+}
+
+/// What becomes of the rows of a column, in the way of a family of file versions.
+pub(crate) trait PageEncoder: Debug + Send + Sync {
+    /// What the column takes of some rows, given all top-level arrays. Large objects may be written
+    /// at once, by `put`.
+    fn project(&self, arrays: &[ArrayRef], put: &mut Put<'_>) -> Result<ArrayRef>;
+
+    /// Encodes what was taken for a page; usually as one, but sometimes it takes several.
+    fn encode(&self, rows: &ArrayRef) -> Result<Vec<Page>>;
+
+    /// The page of a column without rows, if there must be one.
+    fn empty_page(&self) -> Option<Page>;
+
+    /// Whether pages hold the places of values that lie outside of them.
+    fn is_blob(&self) -> bool;
+
+    /// The priority of a page after so many rows.
+    fn priority(&self, rows_before: u64) -> u64;
 }
 
 /// A column of a file.
 #[derive(Debug)]
 pub(crate) struct Column {
-    leaf: Leaf,
-    page_bytes: usize,
-    pending: Vec<ArrayRef>,
-    pending_bytes: usize,
-    /// The rows of pages that are full.
-    due: Vec<Vec<ArrayRef>>,
-    written: ColumnMetadata,
+    field_id: i32,
+    /// The field's path, for messages.
+    path: String,
+    encoder: Box<dyn PageEncoder>,
+    gather: Gather,
+    written: ColumnMetadata<Described>,
     rows_written: u64,
 }
 
 impl Column {
     /// A column whose pages are cut at about `page_bytes` bytes of rows.
-    pub(crate) fn new(leaf: Leaf, page_bytes: usize) -> Self {
+    pub(crate) fn new(
+        field_id: i32,
+        path: String,
+        encoder: Box<dyn PageEncoder>,
+        page_bytes: usize,
+    ) -> Self {
+        let written = ColumnMetadata {
+            is_blob: encoder.is_blob(),
+            ..ColumnMetadata::default()
+        };
         Self {
-            leaf,
-            page_bytes,
-            pending: Vec::new(),
-            pending_bytes: 0,
-            due: Vec::new(),
-            written: ColumnMetadata::default(),
+            field_id,
+            path,
+            encoder,
+            gather: Gather::new(page_bytes),
+            written,
             rows_written: 0,
         }
     }
 
     /// The id of the column's field.
     pub(crate) fn field_id(&self) -> i32 {
-        self.leaf.field.id
+        self.field_id
     }
 
     /// Bytes in memory of the rows that wait for their page to fill.
     pub(crate) fn pending_bytes(&self) -> usize {
-        self.pending_bytes
+        self.gather.pending_bytes()
     }
 
     /// Appends rows, given all top-level arrays; pages that are full become due.
     /// Large objects are written at once, by `put`.
     pub(crate) fn push(&mut self, arrays: &[ArrayRef], put: &mut Put<'_>) -> Result<()> {
-        let top = arrays.get(self.leaf.top).ok_or_else(|| {
-            FileError::invalid_input("the batch has no such column").in_column(&self.leaf.path)
-        })?;
+        let array = self.encoder.project(arrays, put);
+        let array = array.map_err(|error| error.in_column(&self.path))?;
+        self.gather.push(&array);
+        Ok(())
+    }
+
+    /// Ends the current page, if there is one.
+    pub(crate) fn cut(&mut self) {
+        self.gather.cut();
+    }
+
+    /// The rows of the pages that are due.
+    pub(crate) fn take_due(&mut self) -> Result<Vec<ArrayRef>> {
+        let due = self.gather.take_due();
+        due.map_err(|error| error.in_column(&self.path))
+    }
+
+    /// Encodes the rows of a page; usually as one, but sometimes levels take several.
+    pub(crate) fn encode(&self, rows: &ArrayRef) -> Result<Vec<Page>> {
+        let pages = self.encoder.encode(rows);
+        pages.map_err(|error| error.in_column(&self.path))
+    }
+
+    /// Notes a page that was written.
+    pub(crate) fn add_page(&mut self, rows: u64, buffers: Vec<Range<u64>>, layout: Described) {
+        self.written.pages.push(PageMetadata {
+            rows,
+            priority: self.encoder.priority(self.rows_written),
+            buffers,
+            layout,
+        });
+        self.rows_written += rows;
+    }
+
+    /// Adds the page that a column without pages must have.
+    pub(crate) fn complete(&mut self) {
+        if self.written.pages.is_empty()
+            && let Some(page) = self.encoder.empty_page()
+        {
+            self.add_page(page.rows, Vec::new(), page.layout);
+        }
+    }
+
+    /// What the file will say about the column.
+    pub(crate) fn metadata(&self) -> &ColumnMetadata<Described> {
+        &self.written
+    }
+}
+
+/// A leaf of a file of version 2.1 or newer.
+#[derive(Debug)]
+pub(super) struct LeafEncoder {
+    pub(super) leaf: Leaf,
+    pub(super) version: FileVersion,
+}
+
+impl PageEncoder for LeafEncoder {
+    fn project(&self, arrays: &[ArrayRef], put: &mut Put<'_>) -> Result<ArrayRef> {
         let leaf = &self.leaf;
-        let mut convert = |array: &ArrayRef| {
+        let top = arrays
+            .get(leaf.top)
+            .ok_or_else(|| FileError::invalid_input("the batch has no such column"))?;
+        project(top, &leaf.steps, &mut |array| {
             if leaf.field.is_description() {
                 blob::describe_long(array, put)
             } else if leaf.field.is_blob() {
@@ -76,89 +162,22 @@ impl Column {
             } else {
                 store::stored(array, &leaf.stored)
             }
-        };
-        let array = project(top, &leaf.steps, &mut convert)
-            .map_err(|error| error.in_column(&self.leaf.path))?;
-        let mut start = 0;
-        while start < array.len() {
-            let rest = array.slice(start, array.len() - start);
-            let rows = self.fitting_rows(&rest);
-            let part = rest.slice(0, rows);
-            let bytes = bytes_of(&part);
-            if bytes > self.page_bytes {
-                // A huge value gets a page of its own: joined to others it might not be addressable.
-                self.cut();
-            }
-            self.pending_bytes += bytes;
-            self.pending.push(part);
-            start += rows;
-            if self.pending_bytes >= self.page_bytes {
-                self.cut();
-            }
-        }
-        Ok(())
+        })
     }
 
-    /// How many of the rows the current page should take, at least one.
-    fn fitting_rows(&self, rows: &ArrayRef) -> usize {
-        let bytes = bytes_of(rows);
-        let room = self.page_bytes.saturating_sub(self.pending_bytes);
-        // A page that ends a little late is better than a tiny one after it.
-        if bytes <= room + room / 4 {
-            return rows.len();
-        }
-        (rows.len() * room)
-            .div_ceil(bytes.max(1))
-            .clamp(1, rows.len())
+    fn encode(&self, rows: &ArrayRef) -> Result<Vec<Page>> {
+        encode_pages(&self.leaf, self.version, rows)
     }
 
-    /// Ends the current page, if there is one.
-    pub(crate) fn cut(&mut self) {
-        if !self.pending.is_empty() {
-            self.due.push(std::mem::take(&mut self.pending));
-            self.pending_bytes = 0;
-        }
+    fn empty_page(&self) -> Option<Page> {
+        None
     }
 
-    /// The rows of the pages that are due.
-    pub(crate) fn take_due(&mut self) -> Result<Vec<ArrayRef>> {
-        let due = std::mem::take(&mut self.due);
-        due.into_iter()
-            .map(|parts| joined(&parts).map_err(|error| error.in_column(&self.leaf.path)))
-            .collect()
+    fn is_blob(&self) -> bool {
+        false
     }
 
-    /// Encodes the rows of a page; usually as one, but sometimes levels take several.
-    pub(crate) fn encode(&self, version: FileVersion, rows: &ArrayRef) -> Result<Vec<Page>> {
-        encode_pages(&self.leaf, version, rows).map_err(|error| error.in_column(&self.leaf.path))
-    }
-
-    /// Notes a page that was written.
-    pub(crate) fn add_page(&mut self, rows: u64, buffers: Vec<Range<u64>>, layout: PageLayout) {
-        let priority = self.rows_written;
-        self.written.pages.push(PageMetadata {
-            rows,
-            priority,
-            buffers,
-            layout,
-        });
-        self.rows_written += rows;
-    }
-
-    /// What the file will say about the column.
-    pub(crate) fn metadata(&self) -> &ColumnMetadata {
-        &self.written
-    }
-}
-
-fn joined(parts: &[ArrayRef]) -> Result<ArrayRef> {
-    match parts {
-        [only] => Ok(Arc::clone(only)),
-        _ => {
-            let parts: Vec<&dyn Array> = parts.iter().map(AsRef::as_ref).collect();
-            concat(&parts).map_err(|error| {
-                FileError::invalid_input("the rows of a page cannot be joined").with_source(error)
-            })
-        }
+    fn priority(&self, rows_before: u64) -> u64 {
+        rows_before
     }
 }

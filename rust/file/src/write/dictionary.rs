@@ -43,13 +43,14 @@ pub(crate) struct Indexed {
     pub(crate) dictionary: Dictionary,
 }
 
-/// The distinct values of a page, unless there seem to be too many for a dictionary to pay. Null
-/// slots get the index of the value before them.
+/// The distinct values of a page, unless there seem to be so many that indices and items would take
+/// more than the budget's bytes. Null slots get the index of the value before them.
 pub(crate) fn index(
     version: FileVersion,
     settings: &Settings,
     values: &Values,
     validity: Option<&NullBuffer>,
+    budget: Budget,
 ) -> Result<Option<Indexed>> {
     let len = values.len();
     let most = (len / settings.dictionary_divisor).min(MAX_ITEMS);
@@ -57,13 +58,19 @@ pub(crate) fn index(
         return Ok(None);
     }
     let found = match values {
-        Values::Variable(values) => distinct(len, most, validity, |at| values.value(at)),
+        Values::Variable(values) => {
+            let item = values.size() / len;
+            distinct(len, most, item, budget, validity, |at| values.value(at))
+        }
         Values::Fixed(values) if values.width == 16 => {
-            distinct(len, most, validity, |at| values.slice(&(at..at + 1)))
+            let (items, _) = values.bytes.as_chunks::<16>();
+            distinct(len, most, 16, budget, validity, |at| {
+                u128::from_ne_bytes(items[at])
+            })
         }
         Values::Fixed(values) if values.width == 8 && version >= FileVersion::V2_2 => {
             let lanes = values.lanes::<u64>();
-            distinct(len, most, validity, |at| lanes[at])
+            distinct(len, most, 8, budget, validity, |at| lanes[at])
         }
         _ => None,
     };
@@ -77,6 +84,30 @@ pub(crate) fn index(
         indices,
         dictionary,
     }))
+}
+
+/// When a dictionary is given up.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Budget {
+    /// Bytes that indices and items may take.
+    pub(crate) limit: usize,
+    /// Whether the values come in long runs, so that indices may, too.
+    pub(crate) in_runs: bool,
+}
+
+impl Budget {
+    /// Whether about so many items of so many bytes each can pay for `len` values.
+    fn allows(self, len: usize, items: usize, item_bytes: usize) -> bool {
+        let index_bits = usize::BITS - items.saturating_sub(1).leading_zeros();
+        let index_bits = usize::try_from(index_bits).unwrap_or(64);
+        let index_bytes = if self.in_runs {
+            0
+        } else {
+            len.saturating_mul(index_bits) / 8
+        };
+        // Compression may make the items this much smaller.
+        (items * item_bytes / 4).saturating_add(index_bytes) <= self.limit
+    }
 }
 
 /// An Arrow dictionary, without items that are null or not used.
@@ -100,25 +131,33 @@ pub(crate) fn index_of_array(
     })
 }
 
-/// The places of the items that are used, in the order of their first use, and new keys.
+/// The places of the items that are used, in their order, and new keys.
 fn compact<K: ArrowDictionaryKeyType>(
     array: &DictionaryArray<K>,
     validity: Option<&NullBuffer>,
 ) -> (Vec<u64>, FixedValues) {
-    let mut new_keys: Vec<Option<K::Native>> = vec![None; array.values().len()];
-    let mut places = Vec::new();
-    let mut last = K::Native::default();
-    let mut keys = Vec::with_capacity(array.len());
-    for (at, key) in array.keys().values().iter().enumerate() {
-        if validity.is_none_or(|validity| validity.is_valid(at)) {
-            let slot = &mut new_keys[key.as_usize()];
-            last = *slot.get_or_insert_with(|| {
-                places.push(key.as_usize() as u64);
-                K::Native::usize_as(places.len() - 1)
-            });
-        }
-        keys.push(last);
+    let is_valid = |at| validity.is_none_or(|validity| validity.is_valid(at));
+    let old_keys = || array.keys().values().iter().enumerate();
+    let mut is_used = vec![false; array.values().len()];
+    for (_, key) in old_keys().filter(|(at, _)| is_valid(*at)) {
+        is_used[key.as_usize()] = true;
     }
+    let mut new_keys = vec![0; is_used.len()];
+    let mut places = Vec::new();
+    for (place, _) in is_used.iter().enumerate().filter(|(_, used)| **used) {
+        new_keys[place] = places.len();
+        places.push(place as u64);
+    }
+    let mut last = 0;
+    let keys = old_keys().map(|(at, key)| {
+        last = if is_valid(at) {
+            new_keys[key.as_usize()]
+        } else {
+            last
+        };
+        K::Native::usize_as(last)
+    });
+    let keys: Vec<K::Native> = keys.collect();
     (
         places,
         FixedValues::new(size_of::<K::Native>(), Buffer::from_vec(keys)),
@@ -129,11 +168,16 @@ fn compact<K: ArrowDictionaryKeyType>(
 fn distinct<T: Copy + Eq + std::hash::Hash>(
     len: usize,
     most: usize,
+    item_bytes: usize,
+    budget: Budget,
     validity: Option<&NullBuffer>,
     value: impl Fn(usize) -> T,
 ) -> Option<(Vec<usize>, Vec<u32>)> {
-    if len >= MIN_SAMPLED && !looks_repetitive(len, most, &value) {
-        return None;
+    if len >= MIN_SAMPLED {
+        let items = estimated_items(len, &value)?;
+        if items > most || !budget.allows(len, items, item_bytes) {
+            return None;
+        }
     }
     let mut set = Distinct::default();
     let mut indices = Vec::with_capacity(len);
@@ -152,27 +196,39 @@ fn distinct<T: Copy + Eq + std::hash::Hash>(
         }
         indices.push(last);
     }
-    Some((set.places, indices))
+    budget
+        .allows(len, set.places.len(), item_bytes)
+        .then_some((set.places, indices))
 }
 
-/// Whether a sample leaves hope for at most `most` distinct values.
-fn looks_repetitive<T: Copy + Eq + std::hash::Hash>(
+/// About how many distinct values there are, by a sample; `None` if nearly all of that is distinct.
+///
+/// Values that the sample has more than once count as themselves. Those that it has once stand for
+/// others that it missed: for as many as the square root of the share that was looked at says, which
+/// is as wrong at most in either direction (Charikar and others, "Towards Estimation Error
+/// Guarantees for Distinct Values", PODS 2000).
+fn estimated_items<T: Copy + Eq + std::hash::Hash>(
     len: usize,
-    most: usize,
     value: &impl Fn(usize) -> T,
-) -> bool {
+) -> Option<usize> {
     let mut set = Distinct::default();
+    let mut counts: Vec<usize> = Vec::new();
     let mut seen = 0;
     for stretch in 0..SAMPLE_STRETCHES {
         let start = len / SAMPLE_STRETCHES * stretch;
-        for at in start..(start + STRETCH_VALUES).min(len) {
-            set.index_of(value(at), at, value);
+        let end = (start + STRETCH_VALUES.min(len / SAMPLE_STRETCHES)).min(len);
+        for at in start..end {
+            let index = usize::try_from(set.index_of(value(at), at, value)).unwrap_or(0);
+            counts.resize(set.places.len(), 0);
+            counts[index] += 1;
             seen += 1;
         }
     }
-    let distinct = set.places.len();
-    distinct * 100 < seen * 98 && distinct.saturating_mul(len) <= seen.saturating_mul(most)
-        || distinct * 8 <= seen
+    if counts.len() * 100 >= seen * 98 {
+        return None;
+    }
+    let once = counts.iter().filter(|count| **count == 1).count();
+    Some(counts.len() - once + once * (len / seen.max(1)).isqrt())
 }
 
 /// A set of values by the place where each was seen first.
@@ -273,9 +329,24 @@ fn store(version: FileVersion, settings: &Settings, items: &Values) -> Result<Di
     }
 }
 
+/// The items compressed, if they get smaller; by Zstandard instead of LZ4 where that is better and
+/// nobody asked, for items are decompressed only once.
 fn compressed(dictionary: Dictionary, compression: Compression) -> Result<Dictionary> {
-    let mut items = Vec::new();
-    general::compress(scheme_of(compression), &dictionary.items, &mut items)?;
+    let compress = |compression| {
+        let mut items = Vec::new();
+        general::compress(scheme_of(compression), &dictionary.items, &mut items)?;
+        Ok::<_, FileError>((items, compression))
+    };
+    let mut best = compress(compression)?;
+    if compression == Compression::Lz4 {
+        let zstd = compress(Compression::Zstd { level: Some(3) })?;
+        best = if zstd.0.len() < best.0.len() {
+            zstd
+        } else {
+            best
+        };
+    }
+    let (items, compression) = best;
     if items.len() >= dictionary.items.len() {
         return Ok(dictionary);
     }

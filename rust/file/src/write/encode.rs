@@ -7,6 +7,7 @@ use super::column::Page;
 use super::leaf::Leaf;
 use super::shred::{Shredded, shred};
 use super::{blob, constant, full_zip, levels, mini_block};
+use crate::container::metadata::Described;
 use crate::{FileError, FileVersion, PageLayout, Result};
 
 /// Encodes rows that were projected to one leaf. Levels that do not fit into the chunks of one page
@@ -38,8 +39,9 @@ fn encode_into(
     let rows = u64::try_from(rows.len()).unwrap_or(u64::MAX);
     pages.push(Page {
         rows,
-        layout,
+        layout: Described::of(&layout),
         buffers,
+        outside: None,
     });
     Ok(())
 }

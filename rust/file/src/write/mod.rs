@@ -7,25 +7,27 @@
 //! Policy is apart from mechanism: [`choose`] decides how the values of a page are stored, by what
 //! [`stats`], [`dictionary`] and [`symbols`] found out about them; the others do as they are told.
 
-mod blob;
+pub(crate) mod blob;
 mod choose;
 mod coder;
-mod column;
+pub(crate) mod column;
 mod constant;
 mod dictionary;
 mod encode;
 mod full_zip;
-mod leaf;
+mod gather;
+pub(crate) mod leaf;
 mod levels;
 mod mini_block;
 mod options;
+mod output;
 mod packed;
 mod settings;
 mod shred;
 mod stats;
-mod store;
-mod symbols;
-mod values;
+pub(crate) mod store;
+pub(crate) mod symbols;
+pub(crate) mod values;
 mod workers;
 mod writer;
 

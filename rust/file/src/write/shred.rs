@@ -28,8 +28,6 @@ pub(crate) struct Shredded {
     pub(crate) values: ArrayRef,
     /// Which of the values count: neither they nor a struct around them is null.
     pub(crate) validity: Option<NullBuffer>,
-    /// Top-level rows.
-    pub(crate) rows: usize,
 }
 
 impl Shredded {
@@ -85,7 +83,6 @@ pub(crate) fn shred(array: &ArrayRef, steps: &[Step]) -> Result<Shredded> {
         definition,
         values,
         validity,
-        rows: array.len(),
     })
 }
 
@@ -425,7 +422,8 @@ mod tests {
     #[test]
     fn lists_of_lists_as_in_the_specification() {
         let mut builder = ListBuilder::new(ListBuilder::new(Int32Builder::new()));
-        let rows: [Option<Vec<Option<Vec<Option<i32>>>>>; 5] = [
+        type List<T> = Option<Vec<T>>;
+        let rows: [List<List<Option<i32>>>; 5] = [
             Some(vec![
                 Some(vec![Some(1), Some(2)]),
                 Some(vec![]),

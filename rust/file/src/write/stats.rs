@@ -46,11 +46,6 @@ impl Stats {
         self.blocks.iter().map(|block| block.len).sum()
     }
 
-    /// Bytes of the values as they are.
-    pub(crate) fn flat_size(&self) -> usize {
-        self.len() * self.width
-    }
-
     /// Bytes of the values as packed blocks.
     pub(crate) fn packed_size(&self) -> usize {
         self.blocks
@@ -117,7 +112,6 @@ mod tests {
                 }
             ]
         );
-        assert_eq!(stats.flat_size(), 2054);
         assert_eq!(stats.packed_size(), 2 + 256 + 2 + 512);
         assert_eq!(stats.rle_size(), (1 + 4) * 3 + 2 * 3);
     }

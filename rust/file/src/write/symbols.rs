@@ -30,10 +30,7 @@ impl Symbols {
         let mut bytes = Vec::with_capacity(values.bytes.len() / 2);
         let mut offsets = Vec::with_capacity(values.offsets.len());
         offsets.push(0);
-        for value in values.iter() {
-            table.compress(value, &mut bytes);
-            offsets.push(bytes.len());
-        }
+        table.compress_all(&values.bytes, &values.offsets, &mut bytes, &mut offsets);
         let codes = VariableValues {
             large: values.large,
             offsets,

@@ -3,19 +3,21 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch};
+use arrow_array::{Array, ArrayRef, LargeBinaryArray, RecordBatch};
 use arrow_schema::SchemaRef;
 use pennon_io::Sink;
 use pennon_proto::file::{FileDescriptor, Schema as SchemaMessage};
 use prost::Message;
 
-use super::column::{Column, Page};
-use super::leaf::leaves_of;
+use super::column::{Column, LeafEncoder, Page, PageEncoder};
+use super::leaf::{Leaf, leaves_of};
 use super::options::WriteOptions;
+use super::output::Output;
 use super::workers::for_each_parallel;
+use crate::container::ALIGNMENT;
 use crate::container::footer::{Footer, write_offset_table};
-use crate::container::{ALIGNMENT, PADDING};
-use crate::{Field, FileError, FileVersion, Result, Schema};
+use crate::extension::{self, SectionKind};
+use crate::{Field, FileError, FileVersion, Result, Schema, v2_0};
 
 /// A batch of more bytes than this is handled in parts, so that what waits to be written stays
 /// bounded.
@@ -51,7 +53,7 @@ const PART_BYTES: usize = 32 << 20;
 /// ```
 #[derive(Debug)]
 pub struct FileWriter {
-    sink: Box<dyn Sink>,
+    output: Output,
     schema: Schema,
     arrow: SchemaRef,
     options: WriteOptions,
@@ -79,18 +81,18 @@ impl FileWriter {
     /// # Errors
     ///
     /// `Schema` when files of that version cannot hold the schema, or its metadata asks for
-    /// something that does not exist; `Unsupported` for version 2.0.
+    /// something that does not exist.
     pub fn new(sink: Box<dyn Sink>, schema: Schema, options: WriteOptions) -> Result<Self> {
         let prepared = prepare(&schema, &options);
         let (arrow, columns) = prepared.map_err(|error| error.in_file(sink.location()))?;
         Ok(Self {
-            sink,
+            output: Output::new(sink, options.checksums),
             schema,
             arrow,
-            options,
             columns,
             global_buffers: Vec::new(),
             rows: 0,
+            options,
         })
     }
 
@@ -102,7 +104,7 @@ impl FileWriter {
     /// allows none; `Io` when the store fails.
     pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         let written = self.write_batch(batch);
-        written.map_err(|error| error.in_file(self.sink.location()))
+        written.map_err(|error| error.in_file(self.output.location()))
     }
 
     /// Adds a buffer beside the columns and returns its number, by which readers ask for it.
@@ -111,7 +113,7 @@ impl FileWriter {
     ///
     /// `Io` when the store fails.
     pub fn add_global_buffer(&mut self, bytes: &[u8]) -> Result<usize> {
-        let range = self.put(bytes)?;
+        let range = self.output.put(bytes)?;
         self.global_buffers.push(range);
         Ok(self.global_buffers.len())
     }
@@ -124,7 +126,7 @@ impl FileWriter {
     /// About how many bytes the file has so far, counting rows that wait at their size in memory.
     pub fn bytes(&self) -> u64 {
         let pending: usize = self.columns.iter().map(Column::pending_bytes).sum();
-        self.sink
+        self.output
             .position()
             .saturating_add(u64::try_from(pending).unwrap_or(u64::MAX))
     }
@@ -137,8 +139,8 @@ impl FileWriter {
     /// `Io` when the store fails; then there is no file.
     pub fn finish(mut self, sync: bool) -> Result<WrittenFile> {
         let written = self.write_rest();
-        let columns = written.map_err(|error| error.in_file(self.sink.location()))?;
-        let size = self.sink.finish(sync)?;
+        let columns = written.map_err(|error| error.in_file(self.output.location()))?;
+        let size = self.output.finish(sync)?;
         Ok(WrittenFile {
             rows: self.rows,
             size,
@@ -182,8 +184,8 @@ impl FileWriter {
     }
 
     fn write_part(&mut self, arrays: &[ArrayRef]) -> Result<()> {
-        let sink = self.sink.as_mut();
-        let mut put = |bytes: &[u8]| put(sink, bytes);
+        let output = &mut self.output;
+        let mut put = |bytes: &[u8]| output.put(bytes);
         for column in &mut self.columns {
             column.push(arrays, &mut put)?;
         }
@@ -195,6 +197,7 @@ impl FileWriter {
             column.cut();
         }
         self.write_due_pages()?;
+        self.columns.iter_mut().for_each(Column::complete);
         self.write_metadata()?;
         let ids = self.columns.iter().map(Column::field_id).zip(0_u32..);
         Ok(ids.collect())
@@ -202,14 +205,13 @@ impl FileWriter {
 
     /// Encodes the pages that are due, in parallel, and writes them.
     fn write_due_pages(&mut self) -> Result<()> {
-        let version = self.options.version;
         let mut due: Vec<(usize, ArrayRef)> = Vec::new();
         for (number, column) in self.columns.iter_mut().enumerate() {
             due.extend(column.take_due()?.into_iter().map(|page| (number, page)));
         }
         let columns = &self.columns;
         let encoded = for_each_parallel(&due, self.options.parallelism, |(number, array)| {
-            columns[*number].encode(version, array)
+            columns[*number].encode(array)
         });
         for ((number, _), pages) in due.iter().zip(encoded) {
             for page in pages? {
@@ -220,16 +222,33 @@ impl FileWriter {
     }
 
     fn write_page(&mut self, column: usize, page: Page) -> Result<()> {
-        let buffers = page
-            .buffers
-            .iter()
-            .map(|buffer| self.put(buffer))
+        let places = match &page.outside {
+            Some(values) => Some(self.put_values(values)?),
+            None => None,
+        };
+        let buffers = page.buffers.iter().chain(places.as_ref());
+        let buffers = buffers
+            .map(|buffer| self.output.put(buffer))
             .collect::<Result<_>>()?;
         self.columns[column].add_page(page.rows, buffers, page.layout);
         Ok(())
     }
 
-    /// Writes the file's schema and everything after it.
+    /// Writes values outside of their page, and describes where they are.
+    fn put_values(&mut self, values: &LargeBinaryArray) -> Result<Vec<u8>> {
+        let mut places = Vec::with_capacity(values.len() * 16);
+        for value in values {
+            let place = match value {
+                Some([]) => Some(0..0),
+                Some(value) => Some(self.output.put(value)?),
+                None => None,
+            };
+            places.extend_from_slice(&v2_0::descriptor(place));
+        }
+        Ok(places)
+    }
+
+    /// Writes the extension block, the file's schema and everything after it.
     fn write_metadata(&mut self) -> Result<()> {
         let stored = Schema {
             fields: self.schema.fields.iter().map(Field::in_file).collect(),
@@ -237,84 +256,107 @@ impl FileWriter {
         };
         let (fields, metadata) = stored.to_proto();
         let schema = Some(SchemaMessage { fields, metadata });
-        let descriptor = FileDescriptor {
+        let schema = FileDescriptor {
             schema,
             length: self.rows,
         }
         .encode_to_vec();
-        self.align()?;
-        let start = self.sink.position();
-        self.sink.write(&descriptor)?;
-        let mut global_buffers = vec![start..self.sink.position()];
-        global_buffers.append(&mut self.global_buffers);
-
-        let column_metadata = self.sink.position();
-        let mut entries = Vec::with_capacity(self.columns.len());
-        for column in &self.columns {
-            let start = self.sink.position();
-            self.sink.write(&column.metadata().to_bytes())?;
-            entries.push(start..self.sink.position());
+        let columns: Vec<Vec<u8>> = self
+            .columns
+            .iter()
+            .map(|column| column.metadata().to_bytes())
+            .collect();
+        self.output.align()?;
+        let block = self.output.take_recorder().map(|recorder| {
+            let size = extension::block_size(&[recorder.section_size(columns.len())]);
+            (recorder, range_of(self.output.position(), size))
+        });
+        self.global_buffers
+            .extend(block.as_ref().map(|(_, range)| range.clone()));
+        let start = block
+            .as_ref()
+            .map_or(self.output.position(), |(_, range)| range.end);
+        let start = start.next_multiple_of(ALIGNMENT);
+        let end = self.end_of_file(range_of(start, schema.len()), &columns)?;
+        if let Some((recorder, _)) = block {
+            let section = recorder.section(&schema, &columns, &end);
+            self.output.emit(&extension::write_block(&[(
+                SectionKind::Checksums,
+                section,
+            )]))?;
+            self.output.align()?;
         }
-        let column_offsets = self.sink.position();
-        let mut tables = Vec::new();
-        write_offset_table(&entries, &mut tables);
-        let global_offsets = column_offsets + u64::try_from(tables.len()).unwrap_or(u64::MAX);
-        write_offset_table(&global_buffers, &mut tables);
-        self.sink.write(&tables)?;
+        self.output.emit(&schema)?;
+        columns
+            .iter()
+            .try_for_each(|column| self.output.emit(column))?;
+        self.output.emit(&end)
+    }
+
+    /// The offset tables and the footer, given where the schema is and what follows it.
+    fn end_of_file(&mut self, schema: Range<u64>, columns: &[Vec<u8>]) -> Result<Vec<u8>> {
+        let column_metadata = schema.end;
+        let mut position = schema.end;
+        let mut entries = Vec::with_capacity(columns.len());
+        for column in columns {
+            entries.push(range_of(position, column.len()));
+            position += column.len() as u64;
+        }
+        let global_buffers: Vec<_> = std::iter::once(schema)
+            .chain(self.global_buffers.drain(..))
+            .collect();
+        let mut end = Vec::new();
+        write_offset_table(&entries, &mut end);
+        let global_offsets = position + end.len() as u64;
+        write_offset_table(&global_buffers, &mut end);
         let too_many = |_| FileError::invalid_input("more columns or buffers than a file can have");
         let footer = Footer {
             column_metadata,
-            column_offsets,
+            column_offsets: position,
             global_offsets,
             num_global_buffers: u32::try_from(global_buffers.len()).map_err(too_many)?,
             num_columns: u32::try_from(entries.len()).map_err(too_many)?,
             version: self.options.version,
         };
-        Ok(self.sink.write(&footer.to_bytes())?)
-    }
-
-    /// Writes a buffer where the next one may start, and says where that is.
-    fn put(&mut self, bytes: &[u8]) -> Result<Range<u64>> {
-        put(self.sink.as_mut(), bytes)
-    }
-
-    fn align(&mut self) -> Result<()> {
-        align(self.sink.as_mut())
+        end.extend_from_slice(&footer.to_bytes());
+        Ok(end)
     }
 }
 
-fn put(sink: &mut dyn Sink, bytes: &[u8]) -> Result<Range<u64>> {
-    align(sink)?;
-    let start = sink.position();
-    sink.write(bytes)?;
-    Ok(start..sink.position())
-}
-
-fn align(sink: &mut dyn Sink) -> Result<()> {
-    let gap = sink.position().next_multiple_of(ALIGNMENT) - sink.position();
-    let padding = [PADDING; 64];
-    Ok(sink.write(&padding[..usize::try_from(gap).unwrap_or(0)])?)
+fn range_of(start: u64, size: usize) -> Range<u64> {
+    start..start.saturating_add(size as u64)
 }
 
 fn prepare(schema: &Schema, options: &WriteOptions) -> Result<(SchemaRef, Vec<Column>)> {
-    if options.version == FileVersion::V2_0 {
-        return Err(FileError::unsupported(
-            "files of version 2.0 cannot be written yet: use data_storage_version 2.1 or 2.2",
-        ));
-    }
     schema.check_version(options.version)?;
-    let leaves = leaves_of(schema, options.version)?;
+    let encoders = encoders_of(schema, options.version)?;
     // Many columns share what one may buffer, so that a file of thousands does not hoard memory.
     let budget = usize::try_from(options.page_bytes)
         .unwrap_or(usize::MAX)
         .max(1);
-    let shared = (MAX_PENDING_BYTES / leaves.len().max(1)).max(MIN_PAGE_BYTES);
+    let shared = (MAX_PENDING_BYTES / encoders.len().max(1)).max(MIN_PAGE_BYTES);
     let page_bytes = budget.min(shared);
-    let columns = leaves
+    let columns = encoders
         .into_iter()
-        .map(|leaf| Column::new(leaf, page_bytes))
+        .map(|(id, path, encoder)| Column::new(id, path, encoder, page_bytes))
         .collect();
     Ok((Arc::new(schema.to_arrow()?), columns))
+}
+
+/// The id and the path of each field that owns a column, and what encodes it.
+type Encoders = Vec<(i32, String, Box<dyn PageEncoder>)>;
+
+fn encoders_of(schema: &Schema, version: FileVersion) -> Result<Encoders> {
+    if version == FileVersion::V2_0 {
+        return v2_0::encoders_of(schema);
+    }
+    let encoder = |leaf: Leaf| {
+        let (id, path) = (leaf.field.id, leaf.path.clone());
+        let encoder: Box<dyn PageEncoder> = Box::new(LeafEncoder { leaf, version });
+        (id, path, encoder)
+    };
+    let leaves = leaves_of(schema, version)?;
+    Ok(leaves.into_iter().map(encoder).collect())
 }
 
 /// What all columns together may keep before they write.

@@ -168,6 +168,8 @@ pub(crate) struct Maker {
     pub(crate) items: usize,
     /// The most bytes of a string.
     pub(crate) bytes: usize,
+    /// Whether structs may be null.
+    pub(crate) null_structs: bool,
 }
 
 impl Maker {
@@ -197,7 +199,7 @@ impl Maker {
             }
             DataType::List(item) => self.lists::<i32>(item, len),
             DataType::LargeList(item) => self.lists::<i64>(item, len),
-            DataType::Struct(fields) => self.structs(fields, len, true),
+            DataType::Struct(fields) => self.structs(fields, len, self.null_structs),
             DataType::FixedSizeList(item, size) => {
                 let count = len * usize::try_from(*size).unwrap();
                 let items = self.child(item, count);

@@ -22,7 +22,8 @@ use pennon_file::{
 use pennon_io::{ReadAt, open_store};
 
 /// The versions that this crate writes.
-pub(crate) const VERSIONS: [FileVersion; 2] = [FileVersion::V2_1, FileVersion::V2_2];
+pub(crate) const VERSIONS: [FileVersion; 3] =
+    [FileVersion::V2_0, FileVersion::V2_1, FileVersion::V2_2];
 
 /// A file in memory.
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use pennon_proto::table as proto;
 use prost::Message;
 
 use super::{Operation, Transaction};
-use crate::fragment::Fragment;
+use crate::fragment::{DataFile, Fragment};
 use crate::manifest::Manifest;
 use crate::{Result, TableError, features};
 
@@ -73,7 +73,7 @@ fn apply(
             Arc::make_mut(&mut next.fragments).extend(new);
         }
         Operation::Overwrite { schema, fragments } => {
-            if let Some(version) = data_version {
+            if let Some(version) = data_version.or_else(|| newest_version(fragments)) {
                 next.rest.data_format = Some(data_format(version));
             }
             next.rest.max_fragment_id = next.max_fragment_id();
@@ -164,6 +164,12 @@ fn has_other_versions(manifest: &Manifest) -> bool {
         .iter()
         .flat_map(|fragment| &fragment.files);
     files.any(|file| file.version().is_some_and(|other| other != version))
+}
+
+/// The newest of the versions of the fragments' files: what a dataset made of them is called.
+fn newest_version(fragments: &[Fragment]) -> Option<FileVersion> {
+    let files = fragments.iter().flat_map(|fragment| &fragment.files);
+    files.filter_map(DataFile::version).max()
 }
 
 fn data_format(version: FileVersion) -> proto::DataStorageFormat {

@@ -143,6 +143,15 @@ impl Attempts<'_> {
 
     /// Compares the transaction with all that was committed since, and rebases it.
     fn catch_up(&mut self, latest: &Manifest) -> Result<()> {
+        if self.checked > latest.version {
+            let message = format!(
+                "the transaction is based on version {}, and the newest one is {}",
+                self.checked, latest.version
+            );
+            return Err(
+                TableError::new(TableErrorKind::VersionNotFound, message).in_version(self.checked)
+            );
+        }
         let ours = Footprint::of(Some(&self.transaction.to_proto()));
         for version in self.checked + 1..=latest.version {
             let Some(theirs) = self.footprint_of(version, latest)? else {

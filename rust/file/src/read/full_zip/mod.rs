@@ -252,7 +252,7 @@ fn row_offsets(index: &[u8], rows: u64, data_bytes: u64) -> Result<Vec<u64>> {
         .filter(|&count| count <= index.len())
         .ok_or_else(wrong)?;
     let width = index.len() / count;
-    if !matches!(width, 1 | 2 | 4 | 8) || index.len() % count != 0 {
+    if !matches!(width, 1 | 2 | 4 | 8) || !index.len().is_multiple_of(count) {
         return Err(wrong());
     }
     let number = |bytes: &[u8]| bytes.iter().rev().fold(0, |n, &b| (n << 8) | u64::from(b));

@@ -51,7 +51,7 @@ impl ValueReader {
     fn fixed(bits: u64, encoding: &Encoding, shape: &Shape) -> Result<Self> {
         let bytes = usize::try_from(bits / 8)
             .ok()
-            .filter(|&bytes| bytes > 0 && bits % 8 == 0);
+            .filter(|&bytes| bytes > 0 && bits.is_multiple_of(8));
         let bytes = bytes.ok_or_else(|| FileError::corrupt(format!("values of {bits} bits")))?;
         let (coding, expected) = match (shape, encoding) {
             (Shape::Bits, Encoding::Flat { bits: 8 }) => (Coding::Bits(None), Some(1)),

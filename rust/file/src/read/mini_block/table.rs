@@ -45,7 +45,7 @@ impl ChunkTable {
         data_bytes: u64,
     ) -> Result<Self> {
         let width = if large { 4 } else { 2 };
-        if words.len() % width != 0 {
+        if !words.len().is_multiple_of(width) {
             return Err(FileError::corrupt("the chunk table ends within a word"));
         }
         let count = words.len() / width;

@@ -93,11 +93,6 @@ impl Fixed {
         Ok(())
     }
 
-    /// Forgets the values, and keeps the room.
-    pub(crate) fn clear(&mut self) {
-        self.data.clear();
-    }
-
     /// All values.
     pub(crate) fn as_bytes(&self) -> &[u8] {
         self.data.as_slice()

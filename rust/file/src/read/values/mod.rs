@@ -3,6 +3,7 @@
 mod fixed;
 mod variable;
 
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use arrow_array::{
 };
 use arrow_buffer::NullBuffer;
 use arrow_data::ArrayData;
-use arrow_schema::{DataType, Field};
+use arrow_schema::DataType;
 
 pub(crate) use self::fixed::Fixed;
 pub(crate) use self::variable::Variable;
@@ -54,8 +55,10 @@ pub(crate) struct List {
 pub(crate) struct Dictionary {
     keys: Vec<u32>,
     items: Box<Values>,
-    /// The items that were appended last, and the key of the first of them.
-    last: Option<(Arc<Values>, u32)>,
+    /// The items that were pushed last, and the key of each of them.
+    last: Option<(Arc<Values>, Vec<u32>)>,
+    /// The keys of all items by their bytes, from the second page on.
+    known: HashMap<Box<[u8]>, u32>,
 }
 
 impl Values {
@@ -75,6 +78,7 @@ impl Values {
                 keys: Vec::with_capacity(capacity),
                 items: Box::new(Self::new(items, 0)),
                 last: None,
+                known: HashMap::new(),
             }),
             Shape::Packed(fields) => Self::Packed(
                 0,
@@ -180,6 +184,20 @@ impl Values {
         }
     }
 
+    /// The bytes of each value of a dictionary.
+    fn bytes_of_each(&self) -> Result<Vec<&[u8]>> {
+        match self {
+            Self::Fixed(fixed) => Ok(fixed.as_bytes().chunks_exact(fixed.width()).collect()),
+            Self::Variable(variable) => {
+                let spans = variable.spans().into_iter();
+                Ok(spans.map(|span| &variable.data()[span]).collect())
+            }
+            _ => Err(FileError::unsupported(
+                "a dictionary of values of this type",
+            )),
+        }
+    }
+
     /// The values as an array of `data_type`, which has the shape that they were made for.
     pub(crate) fn into_array(
         self,
@@ -227,22 +245,46 @@ impl Values {
 
 impl Dictionary {
     fn push(&mut self, items: &Arc<Values>, keys: &[u32]) -> Result<()> {
-        let base = match &self.last {
-            Some((last, base)) if Arc::ptr_eq(last, items) => *base,
-            _ => self.push_items(items)?,
+        let (_, mapping) = match self.last.take() {
+            Some(last) if Arc::ptr_eq(&last.0, items) => self.last.insert(last),
+            _ => {
+                let mapping = self.push_items(items)?;
+                self.last.insert((Arc::clone(items), mapping))
+            }
         };
-        self.keys.extend(keys.iter().map(|key| key + base));
+        let new_key = |&key: &u32| usize::try_from(key).ok().and_then(|key| mapping.get(key));
+        self.keys.extend(keys.iter().filter_map(new_key));
         Ok(())
     }
 
-    fn push_items(&mut self, items: &Arc<Values>) -> Result<u32> {
-        let base = u32::try_from(self.items.len()).map_err(|_| too_many())?;
+    /// Appends the items that are new, and returns the key of each.
+    fn push_items(&mut self, items: &Values) -> Result<Vec<u32>> {
         let count = u32::try_from(items.len()).map_err(|_| too_many())?;
-        base.checked_add(count).ok_or_else(too_many)?;
-        let all: Vec<u32> = (0..count).collect();
-        self.items.gather(items, &all)?;
-        self.last = Some((Arc::clone(items), base));
-        Ok(base)
+        if self.items.len() == 0 {
+            let all: Vec<u32> = (0..count).collect();
+            self.items.gather(items, &all)?;
+            return Ok(all);
+        }
+        if self.known.is_empty() {
+            let known = self.items.bytes_of_each()?.into_iter().zip(0..);
+            self.known = known.map(|(item, key)| (item.into(), key)).collect();
+        }
+        let mut next = u32::try_from(self.items.len()).map_err(|_| too_many())?;
+        let (mut mapping, mut new) = (Vec::with_capacity(items.len()), Vec::new());
+        for (item, place) in items.bytes_of_each()?.into_iter().zip(0..) {
+            let key = match self.known.get(item) {
+                Some(&key) => key,
+                None => {
+                    self.known.insert(item.into(), next);
+                    new.push(place);
+                    next = next.checked_add(1).ok_or_else(too_many)?;
+                    next - 1
+                }
+            };
+            mapping.push(key);
+        }
+        self.items.gather(items, &new)?;
+        Ok(mapping)
     }
 
     fn into_array(
@@ -342,9 +384,4 @@ fn not_utf8(error: arrow_schema::ArrowError) -> FileError {
 
 fn too_many() -> FileError {
     FileError::invalid_input("more values than an array can hold: read fewer rows at a time")
-}
-
-/// An array of `len` nulls for a column that no file holds.
-pub(crate) fn null_array(field: &Field, len: usize) -> ArrayRef {
-    arrow_array::new_null_array(field.data_type(), len)
 }

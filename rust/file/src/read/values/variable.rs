@@ -122,6 +122,24 @@ impl Variable {
         done.map_err(not_appended)
     }
 
+    /// Appends values that lie back to back; `ends` says where each of them ends, and never
+    /// decreases.
+    pub(crate) fn push_run(&mut self, bytes: &[u8], ends: impl Iterator<Item = u64>) -> Result<()> {
+        let base = u64::try_from(self.data.len()).unwrap_or(u64::MAX);
+        self.data.extend_from_slice(bytes);
+        self.check_size()?;
+        // Ends are those of bytes that are in memory.
+        match &mut self.offsets {
+            Offsets::Small(out) => {
+                out.extend(ends.map(|end| i32::try_from(base + end).unwrap_or(0)))
+            }
+            Offsets::Large(out) => {
+                out.extend(ends.map(|end| i64::try_from(base + end).unwrap_or(0)))
+            }
+        }
+        Ok(())
+    }
+
     /// Appends the items that `indices` name, all of which exist.
     pub(crate) fn push_gathered(&mut self, items: &Self, indices: &[u32]) -> Result<()> {
         let spans = items.spans();
