@@ -21,13 +21,16 @@ impl Dataset {
     ///
     /// When a position is beyond the last row, or a column does not exist.
     pub fn take(&self, positions: &[u64], columns: Option<&[String]>) -> Result<RecordBatch> {
-        let schema = match columns {
-            Some(names) => {
-                let names: Vec<&str> = names.iter().map(String::as_str).collect();
-                select(self.schema(), &names)?
-            }
-            None => self.schema().clone(),
+        let names: Vec<&str> = match columns {
+            Some(names) => names.iter().map(String::as_str).collect(),
+            None => self
+                .schema()
+                .fields
+                .iter()
+                .map(|f| f.name.as_str())
+                .collect(),
         };
+        let schema = select(self.schema(), &names)?;
         let mut wanted = positions.to_vec();
         wanted.sort_unstable();
         wanted.dedup();

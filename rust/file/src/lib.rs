@@ -1,9 +1,11 @@
 //! One Lance data file: container, schema, encodings, layouts, reading and writing.
 
+mod blob;
 mod container;
 mod encoding;
 mod error;
 mod extension;
+mod json;
 mod layout;
 mod levels;
 mod read;
@@ -12,6 +14,7 @@ mod v2_0;
 mod version;
 mod write;
 
+pub use blob::OpenSidecar;
 pub use encoding::{Compression, Encoding, PackedField, PackedWidth};
 pub use error::{FileError, FileErrorKind, Result};
 pub use layout::{

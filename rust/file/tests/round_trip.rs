@@ -12,7 +12,7 @@ use arrow_select::concat::concat;
 use arrow_select::take::take;
 use pennon_file::{FileVersion, RowRanges, WriteOptions};
 use proptest::prelude::*;
-use support::arrays::{Content, Maker, Random, contents, types};
+use support::arrays::{Content, Maker, Random, contents, packed_types, types};
 use support::{open, read, write};
 
 /// A column and how it is written.
@@ -48,9 +48,26 @@ fn metadata() -> impl Strategy<Value = HashMap<String, String>> {
     ]
 }
 
-fn cases(version: FileVersion) -> impl Strategy<Value = Case> {
+fn any_cases(version: FileVersion) -> impl Strategy<Value = Case> {
+    cases(version, types(version >= FileVersion::V2_2), metadata())
+}
+
+fn packed_cases(version: FileVersion) -> impl Strategy<Value = Case> {
+    let metadata = HashMap::from([("lance-encoding:packed".to_owned(), "true".to_owned())]);
+    cases(
+        version,
+        packed_types(version >= FileVersion::V2_2),
+        Just(metadata),
+    )
+}
+
+fn cases(
+    version: FileVersion,
+    types: impl Strategy<Value = DataType>,
+    metadata: impl Strategy<Value = HashMap<String, String>>,
+) -> impl Strategy<Value = Case> {
     let shape = (
-        types(version >= FileVersion::V2_2),
+        types,
         contents(),
         prop::collection::vec(prop_oneof![0..40_usize, 0..2_500_usize], 1..4),
         prop_oneof![Just(0_usize), Just(2), Just(30), Just(100)],
@@ -60,7 +77,7 @@ fn cases(version: FileVersion) -> impl Strategy<Value = Case> {
         prop_oneof![Just(3_usize), Just(20), Just(600)],
         prop_oneof![Just(1_u64), 50..5_000_u64, Just(1 << 20)],
     );
-    (shape, sizes, metadata(), any::<u64>()).prop_map(
+    (shape, sizes, metadata, any::<u64>()).prop_map(
         move |(
             (data_type, content, batches, nulls),
             (items, bytes, page_bytes),
@@ -165,17 +182,27 @@ proptest! {
     #![proptest_config(ProptestConfig { max_shrink_iters: 300, ..ProptestConfig::with_cases(160) })]
 
     #[test]
-    fn files_of_2_0_give_back_what_they_were_given(case in cases(FileVersion::V2_0)) {
+    fn files_of_2_0_give_back_what_they_were_given(case in any_cases(FileVersion::V2_0)) {
         check(&case)?;
     }
 
     #[test]
-    fn files_of_2_1_give_back_what_they_were_given(case in cases(FileVersion::V2_1)) {
+    fn files_of_2_1_give_back_what_they_were_given(case in any_cases(FileVersion::V2_1)) {
         check(&case)?;
     }
 
     #[test]
-    fn files_of_2_2_give_back_what_they_were_given(case in cases(FileVersion::V2_2)) {
+    fn files_of_2_2_give_back_what_they_were_given(case in any_cases(FileVersion::V2_2)) {
+        check(&case)?;
+    }
+
+    #[test]
+    fn packed_structs_of_2_1_do_too(case in packed_cases(FileVersion::V2_1)) {
+        check(&case)?;
+    }
+
+    #[test]
+    fn packed_structs_of_2_2_do_too(case in packed_cases(FileVersion::V2_2)) {
         check(&case)?;
     }
 }

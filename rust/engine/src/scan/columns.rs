@@ -92,7 +92,7 @@ pub(crate) fn is_system(schema: &Schema, name: &str) -> bool {
 }
 
 /// The part of `schema` that the names ask for, in their order. A name that is not there is
-/// refused with the nearest one that is.
+/// refused with the nearest one that is. Of large objects it is where they are, not their bytes.
 pub(crate) fn select(schema: &Schema, names: &[&str]) -> Result<Schema> {
     let mut fields = Vec::with_capacity(names.len());
     for (at, name) in names.iter().enumerate() {
@@ -102,7 +102,7 @@ pub(crate) fn select(schema: &Schema, names: &[&str]) -> Result<Schema> {
             )));
         }
         match schema.fields.iter().find(|field| field.name == *name) {
-            Some(field) => fields.push(field.clone()),
+            Some(field) => fields.push(field.described()),
             None => return Err(unknown_column(schema, name)),
         }
     }

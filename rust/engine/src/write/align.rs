@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch};
+use arrow_array::{Array, ArrayRef, RecordBatch, StructArray, new_null_array};
 use arrow_cast::cast;
-use arrow_schema::{DataType, Field as ArrowField, Schema as ArrowSchema, SchemaRef};
-use pennon_file::Schema;
+use arrow_schema::{DataType, Field as ArrowField, Fields, Schema as ArrowSchema, SchemaRef};
+use pennon_file::{LogicalType, Schema};
 
 use crate::{EngineError, Result};
 
@@ -38,8 +38,11 @@ impl Alignment {
         for (field, wanted) in target.fields.iter().zip(full.fields()) {
             match incoming.index_of(field.name.as_str()) {
                 Ok(at)
-                    if plain(incoming.field(at).data_type())
-                        .equals_datatype(&plain(wanted.data_type())) =>
+                    if fits(
+                        incoming.field(at).data_type(),
+                        wanted.data_type(),
+                        &field.logical_type,
+                    ) =>
                 {
                     fields.push(field.clone());
                     sources.push(at);
@@ -107,7 +110,47 @@ fn fit(column: &ArrayRef, field: &ArrowField) -> Result<ArrayRef> {
     if column.data_type() == field.data_type() {
         return Ok(Arc::clone(column));
     }
-    Ok(cast(column, field.data_type())?)
+    match field.data_type() {
+        DataType::Struct(parts) if is_object(column.data_type(), field.data_type()) => {
+            objects(column, parts)
+        }
+        data_type => Ok(cast(column, data_type)?),
+    }
+}
+
+/// Whether data of one type can be stored where another is wanted: JSON is any kind of text.
+fn fits(incoming: &DataType, wanted: &DataType, stored: &LogicalType) -> bool {
+    let is_text = matches!(
+        incoming,
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View
+    );
+    plain(incoming).equals_datatype(&plain(wanted))
+        || (is_text && *stored == LogicalType::Json)
+        || is_object(incoming, wanted)
+}
+
+/// Whether bytes are stored as large objects, which are structs of their bytes or an address.
+fn is_object(incoming: &DataType, wanted: &DataType) -> bool {
+    let is_binary = matches!(incoming, DataType::Binary | DataType::LargeBinary);
+    match wanted {
+        DataType::Struct(parts) if is_binary => parts
+            .iter()
+            .map(|part| part.name().as_str())
+            .eq(["data", "uri"]),
+        _ => false,
+    }
+}
+
+/// Bytes as large objects.
+fn objects(column: &ArrayRef, parts: &Fields) -> Result<ArrayRef> {
+    let data = cast(column, &DataType::LargeBinary)?;
+    let uris = new_null_array(&DataType::Utf8, column.len());
+    let nulls = column.nulls().cloned();
+    Ok(Arc::new(StructArray::try_new(
+        parts.clone(),
+        vec![data, uris],
+        nulls,
+    )?))
 }
 
 /// The type as it is stored: views are stored as what they view.

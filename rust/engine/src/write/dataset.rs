@@ -65,7 +65,7 @@ fn create(
 ) -> Result<Dataset> {
     let store = open_store(uri)?;
     let version = options.version.unwrap_or(FileVersion::DEFAULT);
-    let target = Schema::from_arrow(schema)?;
+    let target = Schema::from_arrow_for(schema, version)?;
     target.check_version(version)?;
     let files = FileOptions {
         version,
@@ -114,7 +114,7 @@ impl Dataset {
         options: &WriteOptions,
     ) -> Result<Self> {
         let files = self.file_options(options)?;
-        let target = Schema::from_arrow(schema)?;
+        let target = Schema::from_arrow_for(schema, files.version)?;
         target.check_version(files.version)?;
         let fragments = write_fragments(self.store().as_ref(), &target, schema, batches, &files)?;
         let commit = CommitOptions {
@@ -158,10 +158,10 @@ pub fn write_uncommitted(
     let (target, version) = match (&existing, version) {
         (Some(dataset), None) => (dataset.schema().clone(), dataset.manifest().data_version()?),
         (Some(dataset), Some(version)) => (dataset.schema().clone(), version),
-        (None, version) => (
-            Schema::from_arrow(schema)?,
-            version.unwrap_or(FileVersion::DEFAULT),
-        ),
+        (None, version) => {
+            let version = version.unwrap_or(FileVersion::DEFAULT);
+            (Schema::from_arrow_for(schema, version)?, version)
+        }
     };
     target.check_version(version)?;
     let store = open_store(uri)?;

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use arrow_array::{
-    Array, ArrayRef, LargeListArray, ListArray, MapArray, StructArray, new_null_array,
+    Array, ArrayRef, FixedSizeListArray, LargeListArray, ListArray, MapArray, StructArray,
+    new_null_array,
 };
 use arrow_buffer::{NullBuffer, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{DataType, FieldRef};
 
 use super::builder::ColumnBuilder;
+use super::present::present;
 use super::projection::{Node, NodeKind, Projection};
 use crate::levels::LayerValues;
 use crate::{FileError, Result};
@@ -18,10 +20,16 @@ pub(super) fn assemble(
     projection: &Projection,
     leaves: &mut [Option<ColumnBuilder>],
     rows: usize,
+    fetch: &FetchBlobs<'_>,
 ) -> Result<Vec<ArrayRef>> {
     let roots = projection.roots.iter();
-    roots.map(|node| array_of(node, 0, leaves, rows)).collect()
+    roots
+        .map(|node| array_of(node, 0, leaves, rows, fetch))
+        .collect()
 }
+
+/// Reads large objects, given their descriptions.
+pub(super) type FetchBlobs<'a> = dyn Fn(&ArrayRef) -> Result<ArrayRef> + 'a;
 
 /// The array of a field at `depth` layers from the outside.
 fn array_of(
@@ -29,6 +37,7 @@ fn array_of(
     depth: usize,
     leaves: &mut [Option<ColumnBuilder>],
     len: usize,
+    fetch: &FetchBlobs<'_>,
 ) -> Result<ArrayRef> {
     match &node.kind {
         NodeKind::Absent => Ok(new_null_array(node.field.data_type(), len)),
@@ -37,14 +46,25 @@ fn array_of(
                 .get_mut(*leaf)
                 .and_then(Option::take)
                 .ok_or_else(missing)?;
-            leaf_array(builder, node.field.data_type(), len)
+            present(leaf_array(builder, len)?, node.field.data_type())
+        }
+        NodeKind::Blob(leaf) => {
+            let builder = leaves.get_mut(*leaf).and_then(Option::take);
+            fetch(&leaf_array(builder.ok_or_else(missing)?, len)?)
+        }
+        NodeKind::FixedList(dimension, item) => {
+            let layer = take_layer(node, depth, leaves)?;
+            let items = len.checked_mul(*dimension).ok_or_else(missing)?;
+            check_len(layer.validity.len(), items)?;
+            let values = array_of(item, depth + 1, leaves, items, fetch)?;
+            fixed_list_array(node.field.data_type(), *dimension, layer, values)
         }
         NodeKind::Struct(children) => {
             let layer = take_layer(node, depth, leaves)?;
             check_len(layer.validity.len(), len)?;
             let children = children.iter();
             let columns = children
-                .map(|child| array_of(child, depth + 1, leaves, len))
+                .map(|child| array_of(child, depth + 1, leaves, len, fetch))
                 .collect::<Result<_>>()?;
             struct_array(node, columns, layer.validity.into_nulls())
         }
@@ -53,19 +73,19 @@ fn array_of(
             check_len(layer.validity.len(), len)?;
             let items = layer.ends.last().copied().unwrap_or(0);
             let items = usize::try_from(items).map_err(|_| missing())?;
-            let values = array_of(item, depth + 1, leaves, items)?;
+            let values = array_of(item, depth + 1, leaves, items, fetch)?;
             list_array(node.field.data_type(), layer, values)
         }
     }
 }
 
-fn leaf_array(mut builder: ColumnBuilder, data_type: &DataType, len: usize) -> Result<ArrayRef> {
+fn leaf_array(mut builder: ColumnBuilder, len: usize) -> Result<ArrayRef> {
     let layer = builder.layers.pop().ok_or_else(missing)?;
     check_len(layer.validity.len(), len)?;
     check_len(builder.values.len(), len)?;
     builder
         .values
-        .into_array(data_type, layer.validity.into_nulls())
+        .into_array(&builder.leaf.stored, layer.validity.into_nulls())
 }
 
 /// A struct of columns, of which there is at least one.
@@ -83,6 +103,28 @@ pub(crate) fn struct_array(
     Ok(Arc::new(StructArray::try_new(
         fields.clone(),
         columns,
+        nulls,
+    )?))
+}
+
+/// Lists of one length: each of a list's items carries the list's own validity.
+fn fixed_list_array(
+    data_type: &DataType,
+    dimension: usize,
+    layer: LayerValues,
+    values: ArrayRef,
+) -> Result<ArrayRef> {
+    let DataType::FixedSizeList(item, size) = data_type else {
+        return Err(FileError::corrupt(format!(
+            "lists of one length for type {data_type}"
+        )));
+    };
+    let nulls = layer.validity.into_nulls();
+    let nulls = nulls.map(|nulls| nulls.iter().step_by(dimension).collect());
+    Ok(Arc::new(FixedSizeListArray::try_new(
+        FieldRef::clone(item),
+        *size,
+        values,
         nulls,
     )?))
 }
@@ -173,9 +215,9 @@ fn take_layer(
 
 fn leaves_below(node: &Node) -> Vec<usize> {
     match &node.kind {
-        NodeKind::Leaf(leaf) => vec![*leaf],
+        NodeKind::Leaf(leaf) | NodeKind::Blob(leaf) => vec![*leaf],
         NodeKind::Struct(children) => children.iter().flat_map(leaves_below).collect(),
-        NodeKind::List { item, .. } => leaves_below(item),
+        NodeKind::List { item, .. } | NodeKind::FixedList(_, item) => leaves_below(item),
         NodeKind::Absent => Vec::new(),
     }
 }

@@ -13,6 +13,7 @@ const MAX_CAPACITY: u64 = 1 << 20;
 /// What the pages of a column have contributed to a batch so far.
 #[derive(Debug)]
 pub(crate) struct ColumnBuilder {
+    pub(crate) leaf: Arc<Leaf>,
     /// From the outside in; the leaf's own layer is the last.
     pub(crate) layers: Vec<LayerValues>,
     pub(crate) values: Values,
@@ -34,8 +35,18 @@ impl ColumnBuilder {
     pub(crate) fn new(leaf: &Arc<Leaf>, rows: u64) -> Self {
         let capacity = usize::try_from(rows.min(MAX_CAPACITY)).unwrap_or(0);
         Self {
+            leaf: Arc::clone(leaf),
             layers: leaf.layers.iter().map(|_| LayerValues::default()).collect(),
             values: Values::new(&leaf.shape, capacity),
+        }
+    }
+
+    /// A column of the same values without nesting.
+    pub(crate) fn flat(leaf: &Arc<Leaf>) -> Self {
+        Self {
+            leaf: Arc::clone(leaf),
+            layers: vec![LayerValues::default()],
+            values: Values::new(&leaf.shape, 0),
         }
     }
 

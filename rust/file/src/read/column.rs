@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 
+use super::blob::BlobPage;
 use super::builder::{ColumnBuilder, Scratch};
 use super::constant::ConstantPage;
 use super::full_zip::{FullZipPage, FullZipPlan};
@@ -44,6 +45,7 @@ pub(crate) enum PageReader {
     MiniBlock(MiniBlockPage),
     FullZip(FullZipPage),
     Constant(ConstantPage),
+    Blob(BlobPage),
 }
 
 /// What to take of a page.
@@ -111,41 +113,52 @@ impl Page {
 
     /// The byte ranges that [`load`](Self::load) wants.
     pub(crate) fn needs(&self) -> Result<Vec<Range<u64>>> {
-        match &self.metadata.layout {
+        let layout = match &self.metadata.layout {
+            PageLayout::Blob(blob) => blob.inner.as_ref(),
+            layout => layout,
+        };
+        match layout {
             PageLayout::MiniBlock(layout) => MiniBlockPage::needs(layout, &self.metadata),
             PageLayout::FullZip(layout) => FullZipPage::needs(layout, &self.metadata),
             PageLayout::Constant(_) => Ok(ConstantPage::needs(&self.metadata)),
-            PageLayout::Blob(_) => Err(FileError::unsupported("reading blob columns")),
+            PageLayout::Blob(_) => Err(FileError::corrupt("descriptions of descriptions")),
         }
     }
 
     /// Prepares the page for a column, from the byte ranges that it [`needs`](Self::needs).
     pub(crate) fn load(&self, leaf: &Leaf, bytes: &[Bytes]) -> Result<PageReader> {
-        let (metadata, shape) = (&self.metadata, &leaf.shape);
-        let (page, fits) = match &metadata.layout {
-            PageLayout::MiniBlock(layout) => {
-                let page = MiniBlockPage::load(layout, metadata, shape, bytes)?;
-                let fits = page.fits(&leaf.layers);
-                (PageReader::MiniBlock(page), fits)
+        let page = match &self.metadata.layout {
+            PageLayout::Blob(blob) => {
+                let inner = self.load_layout(&blob.inner, leaf, bytes)?;
+                if !inner.fits(&[false]) {
+                    return Err(FileError::corrupt("descriptions in lists"));
+                }
+                PageReader::Blob(BlobPage::new(inner, &blob.layers)?)
             }
-            PageLayout::FullZip(layout) => {
-                let page = FullZipPage::load(layout, metadata, shape, bytes)?;
-                let fits = page.fits(&leaf.layers);
-                (PageReader::FullZip(page), fits)
-            }
-            PageLayout::Constant(layout) => {
-                let page = ConstantPage::load(layout, metadata, shape, bytes)?;
-                let fits = page.fits(&leaf.layers);
-                (PageReader::Constant(page), fits)
-            }
-            PageLayout::Blob(_) => return Err(FileError::unsupported("reading blob columns")),
+            layout => self.load_layout(layout, leaf, bytes)?,
         };
-        if !fits {
+        if !page.fits(&leaf.layers) {
             return Err(FileError::corrupt(
                 "a page whose layers are not the schema's",
             ));
         }
         Ok(page)
+    }
+
+    fn load_layout(&self, layout: &PageLayout, leaf: &Leaf, bytes: &[Bytes]) -> Result<PageReader> {
+        let (metadata, shape) = (&self.metadata, &leaf.shape);
+        Ok(match layout {
+            PageLayout::MiniBlock(layout) => {
+                PageReader::MiniBlock(MiniBlockPage::load(layout, metadata, shape, bytes)?)
+            }
+            PageLayout::FullZip(layout) => {
+                PageReader::FullZip(FullZipPage::load(layout, metadata, shape, bytes)?)
+            }
+            PageLayout::Constant(layout) => {
+                PageReader::Constant(ConstantPage::load(layout, metadata, shape, bytes)?)
+            }
+            PageLayout::Blob(_) => return Err(FileError::corrupt("descriptions of descriptions")),
+        })
     }
 }
 
@@ -157,7 +170,18 @@ impl PageReader {
                 Self::MiniBlock(page) => page.memory(),
                 Self::FullZip(page) => page.memory(),
                 Self::Constant(page) => page.memory(),
+                Self::Blob(page) => page.memory(),
             }
+    }
+
+    /// Whether a column with these layers, lists or not from the outside in, can have the page.
+    fn fits(&self, layers: &[bool]) -> bool {
+        match self {
+            Self::MiniBlock(page) => page.fits(layers),
+            Self::FullZip(page) => page.fits(layers),
+            Self::Constant(page) => page.fits(layers),
+            Self::Blob(page) => page.fits(layers),
+        }
     }
 
     /// What to take for some rows of the page; the byte ranges to read are appended to `reads`.
@@ -170,6 +194,7 @@ impl PageReader {
             Self::MiniBlock(page) => PagePlan::MiniBlock(page.plan(&rows, reads)?),
             Self::FullZip(page) => PagePlan::FullZip(page.plan(rows, reads)?),
             Self::Constant(_) => PagePlan::Constant(rows),
+            Self::Blob(page) => page.plan(rows, reads)?,
         })
     }
 
@@ -189,6 +214,7 @@ impl PageReader {
                 page.decode(plan, bytes, out, scratch)
             }
             (Self::Constant(page), PagePlan::Constant(rows)) => page.decode(rows, out),
+            (Self::Blob(page), plan) => page.decode(plan, bytes, out, scratch),
             _ => Err(FileError::corrupt("a plan for another page")),
         }
     }

@@ -9,6 +9,7 @@
 //! for ranges of one.
 
 pub(crate) mod assemble;
+mod blob;
 mod block;
 mod builder;
 mod coding;
@@ -17,6 +18,7 @@ mod constant;
 mod full_zip;
 mod mini_block;
 mod plan;
+pub(crate) mod present;
 pub(crate) mod projection;
 pub(crate) mod reader;
 mod rows;

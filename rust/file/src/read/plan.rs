@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use bytes::Bytes;
 
-use super::assemble::assemble;
+use super::assemble::{FetchBlobs, assemble};
 use super::builder::{ColumnBuilder, Scratch};
 use super::column::{PagePlan, PageReader};
 use super::projection::{Leaf, Projection};
@@ -93,18 +93,31 @@ impl ReadPlan {
     /// `Corrupt` when the bytes contradict the format or the schema, `InvalidInput` when they are
     /// not those of the byte ranges or make a batch too large for memory.
     pub fn decode(self, bytes: Vec<Bytes>) -> Result<RecordBatch> {
+        self.decode_with(bytes, &|_| {
+            Err(FileError::invalid_input(
+                "large objects are read by FileReader::read; a plan gives their descriptions",
+            ))
+        })
+    }
+
+    /// As [`decode`](Self::decode), with a way to read large objects.
+    pub(super) fn decode_with(
+        self,
+        bytes: Vec<Bytes>,
+        fetch: &FetchBlobs<'_>,
+    ) -> Result<RecordBatch> {
         let location = self.location.clone();
-        self.decode_batch(bytes)
+        self.decode_batch(bytes, fetch)
             .map_err(|error| error.in_file(&location))
     }
 
-    fn decode_batch(self, bytes: Vec<Bytes>) -> Result<RecordBatch> {
+    fn decode_batch(self, bytes: Vec<Bytes>, fetch: &FetchBlobs<'_>) -> Result<RecordBatch> {
         self.check_bytes(&bytes)?;
         let rows = usize::try_from(self.num_rows)
             .map_err(|_| FileError::invalid_input("more rows than fit into memory"))?;
         let arrays = match self.columns {
             Columns::Structural(columns) => {
-                decode_columns(&self.projection, &columns, &bytes, rows)?
+                decode_columns(&self.projection, &columns, &bytes, rows, fetch)?
             }
             Columns::Arrays(plan) => plan.decode(&self.projection, bytes, rows)?,
         };
@@ -135,6 +148,7 @@ fn decode_columns(
     columns: &[ColumnPlan],
     bytes: &[Bytes],
     rows: usize,
+    fetch: &FetchBlobs<'_>,
 ) -> Result<Vec<ArrayRef>> {
     let mut scratch = Scratch::default();
     let mut leaves = Vec::with_capacity(columns.len());
@@ -142,6 +156,11 @@ fn decode_columns(
         let builder = column
             .decode(rows, bytes, &mut scratch)
             .map_err(|error| error.in_column(&column.leaf.name))?;
+        let rows = usize::try_from(column.leaf.items_per_row)
+            .ok()
+            .and_then(|items| rows.checked_mul(items));
+        let rows =
+            rows.ok_or_else(|| FileError::invalid_input("more rows than fit into memory"))?;
         if builder.num_rows() != rows {
             return Err(FileError::corrupt(format!(
                 "{} rows where {rows} were asked for",
@@ -151,7 +170,7 @@ fn decode_columns(
         }
         leaves.push(Some(builder));
     }
-    assemble(projection, &mut leaves, rows)
+    assemble(projection, &mut leaves, rows, fetch)
 }
 
 /// Plans the columns of a file of version 2.1 or newer, and says which bytes they take.
@@ -164,7 +183,7 @@ fn plan_columns(
     let mut parts = Vec::with_capacity(columns.len());
     let mut wanted = Vec::new();
     for (leaf, column) in projection.leaves.iter().zip(columns) {
-        let split = column.split(rows.ranges());
+        let split = column.split(&item_ranges(leaf, rows)?);
         wanted.extend(
             split
                 .iter()
@@ -218,4 +237,16 @@ impl ColumnPlan {
         }
         Ok(builder)
     }
+}
+
+/// The rows of a column that some rows of the file are.
+fn item_ranges(leaf: &Leaf, rows: &RowRanges) -> Result<Vec<Range<u64>>> {
+    let scale = |row: u64| {
+        row.checked_mul(leaf.items_per_row)
+            .ok_or_else(|| FileError::corrupt("more items than a column can have"))
+    };
+    rows.ranges()
+        .iter()
+        .map(|range| Ok(scale(range.start)?..scale(range.end)?))
+        .collect()
 }

@@ -37,6 +37,10 @@ pub(crate) enum NodeKind {
         column: Option<usize>,
         item: Box<Node>,
     },
+    /// So many structs in each row.
+    FixedList(usize, Box<Node>),
+    /// Large objects, whose descriptions are this leaf.
+    Blob(usize),
     /// A field that the file does not hold: nulls.
     Absent,
 }
@@ -49,8 +53,12 @@ pub(crate) struct Leaf {
     /// The field's path, for messages.
     pub(crate) name: String,
     pub(crate) shape: Shape,
+    /// The type of the values in the file, which the output's may differ from.
+    pub(crate) stored: DataType,
     /// Whether each layer is a list, from the outside in; the leaf itself is the last.
     pub(crate) layers: Vec<bool>,
+    /// Rows of the column for each row of the file: the items of a fixed-size list of structs.
+    pub(crate) items_per_row: u64,
 }
 
 impl Projection {
@@ -116,6 +124,8 @@ impl Projection {
 struct Path {
     names: Vec<String>,
     layers: Vec<bool>,
+    /// Within a fixed-size list of structs, its length.
+    items_per_row: Option<u64>,
 }
 
 struct Builder<F> {
@@ -129,14 +139,15 @@ impl<F: Fn(i32) -> Option<u32>> Builder<F> {
         self.path.names.push(field.name.clone());
         let kind = self.kind(field, &arrow);
         self.path.names.pop();
-        Ok(Node {
-            kind: kind?,
-            field: arrow,
-        })
+        let kind = kind?;
+        let data_type = output_type(arrow.data_type(), &kind);
+        let field = Arc::new(arrow.as_ref().clone().with_data_type(data_type));
+        Ok(Node { field, kind })
     }
 
     fn kind(&mut self, field: &Field, arrow: &ArrowField) -> Result<NodeKind> {
         match arrow.data_type() {
+            _ if field.is_blob() && !field.is_description() => self.blob(field),
             DataType::Struct(fields) if !fields.is_empty() && !field.is_leaf() => {
                 self.path.layers.push(false);
                 let children = self.children(field, fields);
@@ -157,8 +168,37 @@ impl<F: Fn(i32) -> Option<u32>> Builder<F> {
                 let item = Box::new(item?);
                 Ok(present(NodeKind::List { column, item }))
             }
-            data_type => self.leaf(field, data_type),
+            DataType::FixedSizeList(item, size) if !field.children.is_empty() => {
+                self.fixed_list(field, Arc::clone(item), *size)
+            }
+            _ => self.leaf(field),
         }
+    }
+
+    /// The format repeats a row's levels for each of its items, as if the items were the rows.
+    fn fixed_list(&mut self, field: &Field, item: FieldRef, size: i32) -> Result<NodeKind> {
+        let unsupported = || {
+            FileError::unsupported("reading a fixed-size list of structs within another field")
+                .in_column(&field.name)
+        };
+        let (child, [_]) = (field.children.first(), self.path.names.as_slice()) else {
+            return Err(unsupported());
+        };
+        let dimension = usize::try_from(size).ok().filter(|&size| size > 0);
+        let (child, dimension) = child.zip(dimension).ok_or_else(unsupported)?;
+        self.path.items_per_row = u64::try_from(dimension).ok();
+        self.path.layers.push(false);
+        let item = self.node(child, item);
+        self.path.layers.pop();
+        self.path.items_per_row = None;
+        Ok(present(NodeKind::FixedList(dimension, Box::new(item?))))
+    }
+
+    fn blob(&mut self, field: &Field) -> Result<NodeKind> {
+        Ok(match self.leaf(&field.described())? {
+            NodeKind::Leaf(leaf) => NodeKind::Blob(leaf),
+            other => other,
+        })
     }
 
     fn children(&mut self, field: &Field, arrow: &[FieldRef]) -> Result<Vec<Node>> {
@@ -174,21 +214,30 @@ impl<F: Fn(i32) -> Option<u32>> Builder<F> {
             .collect()
     }
 
-    fn leaf(&mut self, field: &Field, data_type: &DataType) -> Result<NodeKind> {
+    fn leaf(&mut self, field: &Field) -> Result<NodeKind> {
         let Some(column) = (self.column_of)(field.id) else {
             return Ok(NodeKind::Absent);
         };
         let name = self.path.names.join(".");
-        let shape = Shape::of(data_type).map_err(|error| error.in_column(&name))?;
+        let stored = field.data_type()?;
+        let shape = Shape::of(&stored).map_err(|error| error.in_column(&name))?;
         let column = usize::try_from(column)
             .map_err(|_| FileError::corrupt(format!("column {column} does not exist")))?;
         let mut layers = self.path.layers.clone();
         layers.push(false);
+        if self.path.items_per_row.is_some() && layers.contains(&true) {
+            return Err(FileError::unsupported(
+                "reading lists within a fixed-size list of structs",
+            )
+            .in_column(&name));
+        }
         self.leaves.push(Arc::new(Leaf {
             column,
             name,
             shape,
+            stored,
             layers,
+            items_per_row: self.path.items_per_row.unwrap_or(1),
         }));
         Ok(NodeKind::Leaf(self.leaves.len() - 1))
     }
@@ -198,9 +247,9 @@ impl Node {
     /// The first leaf of the file below this node.
     pub(crate) fn first_leaf(&self) -> Option<usize> {
         match &self.kind {
-            NodeKind::Leaf(leaf) => Some(*leaf),
+            NodeKind::Leaf(leaf) | NodeKind::Blob(leaf) => Some(*leaf),
             NodeKind::Struct(children) => children.iter().find_map(Self::first_leaf),
-            NodeKind::List { item, .. } => item.first_leaf(),
+            NodeKind::List { item, .. } | NodeKind::FixedList(_, item) => item.first_leaf(),
             NodeKind::Absent => None,
         }
     }
@@ -217,8 +266,24 @@ impl Node {
             NodeKind::Struct(children) => children
                 .iter()
                 .for_each(|child| child.collect_offsets(columns)),
-            NodeKind::Leaf(_) | NodeKind::Absent => {}
+            NodeKind::FixedList(_, item) => item.collect_offsets(columns),
+            NodeKind::Leaf(_) | NodeKind::Blob(_) | NodeKind::Absent => {}
         }
+    }
+}
+
+/// A field's type given what is read of it: large objects become binaries, wherever they are.
+fn output_type(data_type: &DataType, kind: &NodeKind) -> DataType {
+    let of = |node: &Node| Arc::clone(&node.field);
+    match (data_type, kind) {
+        (_, NodeKind::Blob(_)) => DataType::LargeBinary,
+        (DataType::Struct(_), NodeKind::Struct(children)) => {
+            DataType::Struct(children.iter().map(of).collect())
+        }
+        (DataType::List(_), NodeKind::List { item, .. }) => DataType::List(of(item)),
+        (DataType::LargeList(_), NodeKind::List { item, .. }) => DataType::LargeList(of(item)),
+        (DataType::Map(_, sorted), NodeKind::List { item, .. }) => DataType::Map(of(item), *sorted),
+        (other, _) => other.clone(),
     }
 }
 
@@ -226,8 +291,8 @@ impl Node {
 fn present(kind: NodeKind) -> NodeKind {
     let is_present = match &kind {
         NodeKind::Struct(children) => children.iter().any(|child| child.first_leaf().is_some()),
-        NodeKind::List { item, .. } => item.first_leaf().is_some(),
-        NodeKind::Leaf(_) | NodeKind::Absent => true,
+        NodeKind::List { item, .. } | NodeKind::FixedList(_, item) => item.first_leaf().is_some(),
+        NodeKind::Leaf(_) | NodeKind::Blob(_) | NodeKind::Absent => true,
     };
     if is_present { kind } else { NodeKind::Absent }
 }

@@ -17,7 +17,7 @@ use super::rows::RowRanges;
 use super::source::Source;
 use crate::container::footer::{Footer, parse_offset_table};
 use crate::container::metadata::ColumnMetadata;
-use crate::{FileError, FileVersion, Result, Schema, v2_0};
+use crate::{FileError, FileVersion, OpenSidecar, Result, Schema, blob, v2_0};
 
 /// How much memory prepared pages may take per file before the oldest are forgotten.
 const CACHE_BYTES: usize = 64 << 20;
@@ -192,14 +192,34 @@ impl FileReader {
         bytes.map_err(|error| error.in_file(self.location()))
     }
 
-    /// Reads some rows of some columns.
+    /// Reads some rows of some columns. Large objects are read too, unless their fields are
+    /// [described](crate::Field::described); those that lie beside the file are refused.
     ///
     /// # Errors
     /// As [`plan`](Self::plan) and [`ReadPlan::decode`].
     pub fn read(&self, projection: &Projection, rows: &RowRanges) -> Result<RecordBatch> {
+        self.read_with_sidecars(projection, rows, &|name| {
+            Err(FileError::unsupported(format!(
+                "a large object lies in '{name}' beside the file"
+            )))
+        })
+    }
+
+    /// As [`read`](Self::read), with a way to open the files that hold large objects.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read), and those of `sidecar`.
+    pub fn read_with_sidecars(
+        &self,
+        projection: &Projection,
+        rows: &RowRanges,
+        sidecar: &OpenSidecar<'_>,
+    ) -> Result<RecordBatch> {
         let plan = self.plan(projection, rows)?;
         let bytes = self.fetch(plan.byte_ranges())?;
-        plan.decode(bytes)
+        plan.decode_with(bytes, &|descriptions| {
+            blob::fetch(descriptions, &|ranges| self.fetch(ranges), sidecar)
+        })
     }
 
     /// The columns that some leaves need, with their pages.
@@ -215,7 +235,7 @@ impl FileReader {
             ColumnMetadata::parse(bytes, self.source.size).and_then(Column::new)
         })?;
         for (column, leaf) in read.iter().zip(leaves) {
-            if column.num_rows() != self.num_rows {
+            if self.num_rows.checked_mul(leaf.items_per_row) != Some(column.num_rows()) {
                 return Err(FileError::corrupt(format!(
                     "{} rows in a file of {}",
                     column.num_rows(),

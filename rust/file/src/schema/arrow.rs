@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_schema::{DataType, Field as ArrowField, FieldRef, Fields, Schema as ArrowSchema};
 
-use super::{Field, LogicalType, MAX_DEPTH, Schema};
+use super::{Field, LogicalType, MAX_DEPTH, Schema, tag};
 use crate::{FileError, Result};
 
 /// Names that the format keeps for itself.
@@ -73,11 +73,19 @@ impl Field {
     ///
     /// When its children do not fit its type.
     pub fn to_arrow(&self) -> Result<FieldRef> {
-        let field = ArrowField::new(&self.name, self.data_type()?, self.nullable);
-        Ok(Arc::new(field.with_metadata(hashed(&self.metadata))))
+        let data_type = self.data_type()?;
+        let (name, nullable) = (&self.name, self.nullable);
+        let field = tag::restore(
+            name,
+            &self.logical_type,
+            data_type,
+            nullable,
+            &self.metadata,
+        );
+        Ok(Arc::new(field))
     }
 
-    /// The Arrow type, children included.
+    /// The Arrow type that files hold, children included.
     ///
     /// # Errors
     ///
@@ -148,7 +156,7 @@ fn from_arrow(field: &ArrowField, path: &str, next_id: &mut i32, depth: usize) -
     *next_id = id
         .checked_add(1)
         .ok_or_else(|| refuse("too many fields".to_owned()))?;
-    let logical_type = LogicalType::from_arrow(field.data_type()).map_err(refuse)?;
+    let (logical_type, metadata) = tag::store(field).map_err(refuse)?;
     let children = children_of(field.data_type())
         .into_iter()
         .map(|child| {
@@ -165,7 +173,7 @@ fn from_arrow(field: &ArrowField, path: &str, next_id: &mut i32, depth: usize) -
         name: field.name().clone(),
         logical_type,
         nullable: field.is_nullable(),
-        metadata: ordered(field.metadata()),
+        metadata,
         children,
     })
 }

@@ -2,10 +2,15 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
-use arrow_schema::{DataType, IntervalUnit, TimeUnit};
+use arrow_schema::{DataType, Field, IntervalUnit, TimeUnit};
 
 use crate::{FileError, Result};
+
+const EXTENSION_NAME: &str = "ARROW:extension:name";
+const EXTENSION_METADATA: &str = "ARROW:extension:metadata";
+const BFLOAT16: &str = "lance.bfloat16";
 
 /// A field's type as the format names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -164,7 +169,7 @@ fn leaf_name(data_type: &DataType) -> std::result::Result<String, String> {
             zone.as_deref().unwrap_or("-")
         )),
         DataType::FixedSizeBinary(width) => Ok(format!("fixed_size_binary:{width}")),
-        DataType::FixedSizeList(item, size) => fixed_list_name(item.data_type(), *size),
+        DataType::FixedSizeList(item, size) => fixed_list_name(item, *size),
         DataType::Dictionary(key, value) => {
             let (key, value) = (leaf_name(key)?, leaf_name(value)?);
             if value.contains(':') {
@@ -190,7 +195,8 @@ fn leaf_name(data_type: &DataType) -> std::result::Result<String, String> {
     }
 }
 
-fn fixed_list_name(item: &DataType, size: i32) -> std::result::Result<String, String> {
+fn fixed_list_name(item: &Field, size: i32) -> std::result::Result<String, String> {
+    let (field, item) = (item, item.data_type());
     let storable = matches!(item, DataType::FixedSizeList(..) | DataType::Boolean)
         || (item.is_primitive() && !matches!(item, DataType::Interval(_)))
         || matches!(item, DataType::FixedSizeBinary(_));
@@ -199,7 +205,15 @@ fn fixed_list_name(item: &DataType, size: i32) -> std::result::Result<String, St
             "a fixed-size list of {item} cannot be stored; cast it to a list of {item}"
         ));
     }
-    Ok(format!("fixed_size_list:{}:{size}", leaf_name(item)?))
+    let is_bfloat16 = field
+        .metadata()
+        .get(EXTENSION_NAME)
+        .is_some_and(|n| n == BFLOAT16);
+    let name = match item {
+        DataType::FixedSizeBinary(2) if is_bfloat16 => BFLOAT16.to_owned(),
+        other => leaf_name(other)?,
+    };
+    Ok(format!("fixed_size_list:{name}:{size}"))
 }
 
 fn unit_name(unit: TimeUnit) -> &'static str {
@@ -244,10 +258,10 @@ fn parse_leaf(name: &str, depth: usize) -> Result<DataType> {
                 .filter(|size: &i32| *size >= 0)
                 .ok_or_else(unknown)?;
             let item = match item {
-                "lance.bfloat16" => DataType::FixedSizeBinary(2),
-                _ => parse_leaf(item, depth + 1)?,
+                BFLOAT16 => bfloat16_item(),
+                _ => Field::new_list_field(parse_leaf(item, depth + 1)?, true),
             };
-            Ok(DataType::new_fixed_size_list(item, size, true))
+            Ok(DataType::FixedSizeList(Arc::new(item), size))
         }
         "dict" => {
             let mut parts = rest.split(':');
@@ -260,6 +274,13 @@ fn parse_leaf(name: &str, depth: usize) -> Result<DataType> {
         }
         _ => Err(unknown()),
     }
+}
+
+/// The items of lists of an extension type that the name of the list tells.
+fn bfloat16_item() -> Field {
+    let metadata = [(EXTENSION_NAME, BFLOAT16), (EXTENSION_METADATA, "")];
+    let metadata = metadata.map(|(key, value)| (key.to_owned(), value.to_owned()));
+    Field::new_list_field(DataType::FixedSizeBinary(2), true).with_metadata(metadata.into())
 }
 
 fn parse_decimal(rest: &str) -> Option<DataType> {
@@ -292,6 +313,7 @@ mod tests {
             "fixed_size_list:timestamp:us:+05:30:2",
             "fixed_size_list:fixed_size_list:float:2:3",
             "fixed_size_list:struct:2",
+            "fixed_size_list:lance.bfloat16:3",
             "dict:string:int16:false",
             "list",
             "list.struct",

@@ -2,6 +2,7 @@
 
 mod arrow;
 mod logical_type;
+mod tag;
 mod wire;
 
 use std::collections::BTreeMap;

@@ -27,6 +27,10 @@ impl Schema {
         let mut children: Vec<Vec<usize>> = vec![Vec::new(); fields.len()];
         let mut roots = Vec::new();
         for (at, field) in fields.iter().enumerate() {
+            // Parts of the description of a large object: no fields of the schema.
+            if field.id == -1 {
+                continue;
+            }
             match field.parent_id {
                 -1 => roots.push(at),
                 parent => match seen.get(&parent) {
@@ -122,7 +126,8 @@ fn emit(field: &Field, parent_id: i32, out: &mut Vec<proto::Field>) {
     field
         .children
         .iter()
-        .for_each(|child| emit(child, field.id, out));
+        // The parts of a large object's description belong to no field.
+        .for_each(|child| emit(child, if child.id == -1 { -1 } else { field.id }, out));
 }
 
 /// A key that the metadata declares: whether the field is part of it, and at which position.

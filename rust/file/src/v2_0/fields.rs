@@ -12,8 +12,10 @@ use super::choose::Settings;
 use super::encode::{encode_leaf, encode_offsets};
 use super::encoding::ArrayEncoding;
 use crate::container::metadata::Described;
+use crate::write::blob::Put;
 use crate::write::column::{Page, PageEncoder};
 use crate::write::leaf::{Step, bounds};
+use crate::write::store;
 use crate::{Field, FileError, LogicalType, Result, Schema};
 
 /// The id and the path of each field that owns a column, and what encodes it.
@@ -43,7 +45,7 @@ fn descend(
         }
         LogicalType::Struct if !field.is_packed() => Kind::Header,
         LogicalType::List { .. } | LogicalType::LargeList { .. } => Kind::Offsets,
-        _ => Kind::Leaf(Settings::of(field)),
+        _ => Kind::Leaf(Settings::of(field), field.data_type()?),
     };
     let encoder = FieldEncoder {
         top,
@@ -83,11 +85,12 @@ enum Kind {
     Offsets,
     /// The places of large values.
     Blob,
-    Leaf(Settings),
+    /// Values, and their type in the file.
+    Leaf(Settings, DataType),
 }
 
 impl PageEncoder for FieldEncoder {
-    fn project(&self, arrays: &[ArrayRef]) -> Result<ArrayRef> {
+    fn project(&self, arrays: &[ArrayRef], _: &mut Put<'_>) -> Result<ArrayRef> {
         let top = arrays
             .get(self.top)
             .ok_or_else(|| FileError::invalid_input("the batch has no such column"))?;
@@ -95,7 +98,7 @@ impl PageEncoder for FieldEncoder {
         for step in &self.steps {
             array = step_down(&array, *step)?;
         }
-        match self.kind {
+        match &self.kind {
             Kind::Header => {
                 check_structs(&array)?;
                 Ok(Arc::new(NullArray::new(array.len())))
@@ -104,7 +107,8 @@ impl PageEncoder for FieldEncoder {
                 DataType::LargeList(_) => Ok(lengths(array.as_list::<i64>())),
                 _ => Ok(lengths(array.as_list::<i32>())),
             },
-            Kind::Blob | Kind::Leaf(_) => Ok(array),
+            Kind::Blob => Ok(array),
+            Kind::Leaf(_, stored) => store::stored(&array, stored),
         }
     }
 
@@ -113,7 +117,7 @@ impl PageEncoder for FieldEncoder {
             Kind::Header => (ArrayEncoding::Struct, Vec::new()),
             Kind::Offsets => encode_offsets(rows.as_primitive()),
             Kind::Blob => (descriptors(), Vec::new()),
-            Kind::Leaf(settings) => encode_leaf(rows, settings)?,
+            Kind::Leaf(settings, _) => encode_leaf(rows, settings)?,
         };
         Ok(vec![Page {
             rows: u64::try_from(rows.len()).unwrap_or(u64::MAX),

@@ -14,6 +14,7 @@ use super::lists::{ListReader, Lists};
 use super::page::Column;
 use super::stream::{Rounds, Supply};
 use crate::read::assemble::{list_array, struct_array};
+use crate::read::present::present;
 use crate::read::projection::{Leaf, Node, NodeKind, Projection};
 use crate::read::reader::FileReader;
 use crate::read::shape::Shape;
@@ -124,6 +125,12 @@ impl<'a> Context<'a> {
                 let plan = self.leaf_or_bytes(leaf, rows);
                 plan.map_err(|error| error.in_column(&leaf.name))?
             }
+            NodeKind::Blob(leaf) => {
+                let leaf = large_binary(&self.projection.leaves[*leaf]);
+                let plan = self.leaf(&leaf, rows).map(FieldPlan::Leaf);
+                plan.map_err(|error| error.in_column(&leaf.name))?
+            }
+            NodeKind::FixedList(..) => return Err(no_fixed_lists(node)),
             NodeKind::Struct(children) => FieldPlan::Struct(
                 children
                     .iter()
@@ -162,7 +169,9 @@ impl<'a> Context<'a> {
                     column: leaf.column + 1,
                     name: leaf.name.clone(),
                     shape: Shape::Fixed(1),
+                    stored: leaf.stored.clone(),
                     layers: leaf.layers.clone(),
+                    items_per_row: 1,
                 };
                 let bytes = self.leaf(&Arc::new(bytes), &lists.items)?;
                 Ok(FieldPlan::Bytes(lists, bytes))
@@ -210,10 +219,11 @@ impl<'a> Context<'a> {
                     .iter()
                     .try_for_each(|child| self.check_rows(child, rows));
             }
-            NodeKind::Leaf(leaf) => {
+            NodeKind::Leaf(leaf) | NodeKind::Blob(leaf) => {
                 let leaf = &self.projection.leaves[*leaf];
                 (Some(leaf.column), &leaf.name)
             }
+            NodeKind::FixedList(..) => return Err(no_fixed_lists(node)),
             NodeKind::List { column, .. } => (*column, node.field.name()),
         };
         let column = self.column(number).map_err(|error| error.in_column(name))?;
@@ -226,6 +236,23 @@ impl<'a> Context<'a> {
         }
         Ok(())
     }
+}
+
+/// The bytes of large objects, where the projection speaks of their descriptions.
+fn large_binary(leaf: &Leaf) -> Arc<Leaf> {
+    Arc::new(Leaf {
+        column: leaf.column,
+        name: leaf.name.clone(),
+        shape: Shape::Variable { large: true },
+        stored: DataType::LargeBinary,
+        layers: leaf.layers.clone(),
+        items_per_row: 1,
+    })
+}
+
+fn no_fixed_lists(node: &Node) -> FileError {
+    FileError::unsupported("fixed-size lists of structs in files of version 2.0")
+        .in_column(node.field.name())
 }
 
 /// The columns that a projection needs, by their numbers.
@@ -371,7 +398,8 @@ impl LeafPlan {
 
     fn decode(&self, node: &Node, bytes: &mut Supply, len: usize) -> Result<ArrayRef> {
         let (values, validity) = self.values(bytes, len)?;
-        values.into_array(node.field.data_type(), validity.into_nulls())
+        let array = values.into_array(&self.leaf.stored, validity.into_nulls())?;
+        present(array, node.field.data_type())
     }
 
     /// Makes strings of the bytes that this is the plan for.
@@ -391,15 +419,14 @@ impl LeafPlan {
         if ends.len() != len {
             return Err(FileError::corrupt("strings of too few or too many rows"));
         }
-        let large = matches!(
-            node.field.data_type(),
-            DataType::LargeUtf8 | DataType::LargeBinary
-        );
+        let stored = &self.leaf.stored;
+        let large = matches!(stored, DataType::LargeUtf8 | DataType::LargeBinary);
         let mut strings = Variable::new(large, len.min(1 << 20));
         let ends = ends.iter().map(|&end| u64::try_from(end).unwrap_or(0));
         strings.push_run(values.as_bytes(), ends)?;
         let nulls = lists.layer.validity.into_nulls();
-        Values::Variable(strings).into_array(node.field.data_type(), nulls)
+        let array = Values::Variable(strings).into_array(stored, nulls)?;
+        present(array, node.field.data_type())
     }
 
     fn values(&self, bytes: &mut Supply, len: usize) -> Result<(Values, Bitmap)> {

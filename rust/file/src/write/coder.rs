@@ -58,6 +58,11 @@ pub(crate) enum Kind {
         chunk_bytes: usize,
     },
     List(ListValues),
+    /// Packed structs, and the widths of their fields.
+    Rows {
+        values: FixedValues,
+        field_bits: Vec<u64>,
+    },
 }
 
 /// Memory that is used for one chunk after the other.
@@ -116,7 +121,8 @@ impl ValueCoder {
             Kind::Flat(values)
             | Kind::Packed(values)
             | Kind::Runs(values, _)
-            | Kind::ByteStreams(values) => values.len(),
+            | Kind::ByteStreams(values)
+            | Kind::Rows { values, .. } => values.len(),
             Kind::Variable { values, .. } | Kind::Symbols { values, .. } => values.len(),
             Kind::List(lists) => lists.len,
         }
@@ -126,7 +132,9 @@ impl ValueCoder {
     pub(crate) fn estimated_size(&self) -> usize {
         match &self.kind {
             Kind::Bits(bits) => bits.len() / 7,
-            Kind::Flat(values) | Kind::ByteStreams(values) => values.bytes.len() / 64 * 65,
+            Kind::Flat(values) | Kind::ByteStreams(values) | Kind::Rows { values, .. } => {
+                values.bytes.len() / 64 * 65
+            }
             Kind::Variable { values, .. } | Kind::Symbols { values, .. } => values.size() / 64 * 66,
             Kind::Packed(_) | Kind::Runs(..) | Kind::List(_) => 0,
         }
@@ -162,7 +170,7 @@ impl ValueCoder {
                 self.chunk_len.unwrap_or(2)
             }
             Kind::Bits(_) => MAX_CHUNK_VALUES,
-            Kind::Flat(values) => fixed_chunk_len(values.width * 8),
+            Kind::Flat(values) | Kind::Rows { values, .. } => fixed_chunk_len(values.width * 8),
             Kind::ByteStreams(values) => 4096 / values.width,
             Kind::Packed(_) => BLOCK,
             Kind::Runs(_, stats) => run_chunk_len(stats, start),
@@ -229,6 +237,10 @@ impl Kind {
                 values: Box::new(variable_encoding(values)),
             },
             Self::List(lists) => list_encoding(lists),
+            Self::Rows { values, field_bits } => Encoding::PackedStruct {
+                field_bits: field_bits.clone(),
+                values: Box::new(flat(values.width)),
+            },
         }
     }
 
@@ -241,7 +253,9 @@ impl Kind {
     ) -> Result<()> {
         match self {
             Self::Bits(bits) => extend_with_bits(bits, range, out),
-            Self::Flat(values) => out.extend_from_slice(values.slice(range)),
+            Self::Flat(values) | Self::Rows { values, .. } => {
+                out.extend_from_slice(values.slice(range));
+            }
             Self::Packed(values) => match values.width {
                 1 => bitpack::encode_inline(&values.lanes::<u8>()[range.clone()], out),
                 2 => bitpack::encode_inline(&values.lanes::<u16>()[range.clone()], out),

@@ -5,9 +5,11 @@ use std::ops::Range;
 
 use arrow_array::{ArrayRef, LargeBinaryArray};
 
+use super::blob::{self, Put};
 use super::encode::encode_pages;
 use super::gather::Gather;
 use super::leaf::{Leaf, project};
+use super::store;
 use crate::container::metadata::{ColumnMetadata, Described, PageMetadata};
 use crate::{FileError, FileVersion, Result};
 
@@ -26,8 +28,9 @@ pub(crate) struct Page {
 
 /// What becomes of the rows of a column, in the way of a family of file versions.
 pub(crate) trait PageEncoder: Debug + Send + Sync {
-    /// What the column takes of some rows, given all top-level arrays.
-    fn project(&self, arrays: &[ArrayRef]) -> Result<ArrayRef>;
+    /// What the column takes of some rows, given all top-level arrays. Large objects may be written
+    /// at once, by `put`.
+    fn project(&self, arrays: &[ArrayRef], put: &mut Put<'_>) -> Result<ArrayRef>;
 
     /// Encodes what was taken for a page; usually as one, but sometimes it takes several.
     fn encode(&self, rows: &ArrayRef) -> Result<Vec<Page>>;
@@ -87,8 +90,9 @@ impl Column {
     }
 
     /// Appends rows, given all top-level arrays; pages that are full become due.
-    pub(crate) fn push(&mut self, arrays: &[ArrayRef]) -> Result<()> {
-        let array = self.encoder.project(arrays);
+    /// Large objects are written at once, by `put`.
+    pub(crate) fn push(&mut self, arrays: &[ArrayRef], put: &mut Put<'_>) -> Result<()> {
+        let array = self.encoder.project(arrays, put);
         let array = array.map_err(|error| error.in_column(&self.path))?;
         self.gather.push(&array);
         Ok(())
@@ -145,11 +149,20 @@ pub(super) struct LeafEncoder {
 }
 
 impl PageEncoder for LeafEncoder {
-    fn project(&self, arrays: &[ArrayRef]) -> Result<ArrayRef> {
+    fn project(&self, arrays: &[ArrayRef], put: &mut Put<'_>) -> Result<ArrayRef> {
+        let leaf = &self.leaf;
         let top = arrays
-            .get(self.leaf.top)
+            .get(leaf.top)
             .ok_or_else(|| FileError::invalid_input("the batch has no such column"))?;
-        project(top, &self.leaf.steps)
+        project(top, &leaf.steps, &mut |array| {
+            if leaf.field.is_description() {
+                blob::describe_long(array, put)
+            } else if leaf.field.is_blob() {
+                blob::describe(array, put)
+            } else {
+                store::stored(array, &leaf.stored)
+            }
+        })
     }
 
     fn encode(&self, rows: &ArrayRef) -> Result<Vec<Page>> {

@@ -6,7 +6,7 @@ use super::choose::{Choice, choose};
 use super::column::Page;
 use super::leaf::Leaf;
 use super::shred::{Shredded, shred};
-use super::{constant, full_zip, levels, mini_block};
+use super::{blob, constant, full_zip, levels, mini_block};
 use crate::container::metadata::Described;
 use crate::{FileError, FileVersion, PageLayout, Result};
 
@@ -56,6 +56,7 @@ fn encode(
         Choice::Nulls => Ok(constant::encode_nulls(version, shredded)),
         Choice::Constant(value) => Ok(constant::encode_value(value, shredded)),
         Choice::FullZip(values) => full_zip::encode(&values, shredded),
+        Choice::Blob(descriptions) => blob::encode(version, &descriptions, shredded),
         Choice::MiniBlock { values, dictionary } => {
             if !fits_chunks {
                 return Err(FileError::unsupported(

@@ -6,7 +6,7 @@ use super::coder::{bits_of, list_encoding, scheme_of, variable_encoding};
 use super::shred::Shredded;
 use super::symbols::Symbols;
 use super::values::{ListValues, Values, VariableValues, extend_with_bits};
-use crate::encoding::{Compression, Encoding};
+use crate::encoding::{Compression, Encoding, PackedField, PackedWidth};
 use crate::layout::{FullZip, ZipWidth};
 use crate::{FileError, PageLayout, Result};
 
@@ -21,6 +21,8 @@ pub(crate) enum ZipValues {
     Symbols(Symbols),
     /// Strings, each compressed on its own.
     General(VariableValues, Compression),
+    /// Packed structs, field by field.
+    Packed(Vec<ZipValues>),
 }
 
 impl ZipValues {
@@ -29,6 +31,7 @@ impl ZipValues {
             Self::Fixed(values) => values.len(),
             Self::Variable(values) | Self::General(values, _) => values.len(),
             Self::Symbols(symbols) => symbols.codes.len(),
+            Self::Packed(fields) => fields.first().map_or(0, Self::len),
         }
     }
 
@@ -50,6 +53,9 @@ impl ZipValues {
                 compression: *compression,
                 values: Box::new(variable_encoding(values)),
             },
+            Self::Packed(fields) => Encoding::VariablePackedStruct {
+                fields: fields.iter().map(Self::packed_field).collect(),
+            },
         }
     }
 
@@ -58,6 +64,18 @@ impl ZipValues {
             Self::Fixed(values) => ZipWidth::FixedBits(fixed_bytes(values) as u64 * 8),
             Self::Variable(values) | Self::General(values, _) => prefix(values),
             Self::Symbols(symbols) => prefix(&symbols.codes),
+            Self::Packed(_) => ZipWidth::LengthPrefixBits(32),
+        }
+    }
+
+    /// The description as a field of a packed struct.
+    fn packed_field(&self) -> PackedField {
+        PackedField {
+            encoding: self.encoding(),
+            width: match self.width() {
+                ZipWidth::FixedBits(bits) => PackedWidth::Fixed(bits),
+                ZipWidth::LengthPrefixBits(bits) => PackedWidth::LengthPrefixed(bits.into()),
+            },
         }
     }
 
@@ -77,6 +95,16 @@ impl ZipValues {
                 scratch.clear();
                 general::compress(scheme_of(*compression), values.value(at), scratch)?;
                 append_prefixed(values.large, scratch, out);
+            }
+            Self::Packed(fields) => {
+                let start = out.len();
+                out.extend_from_slice(&[0; 4]);
+                for field in fields {
+                    field.append(at, scratch, out)?;
+                }
+                let len = u32::try_from(out.len() - start - 4)
+                    .map_err(|_| FileError::invalid_input("a packed struct of more than 4 GiB"))?;
+                out[start..start + 4].copy_from_slice(&len.to_le_bytes());
             }
         }
         Ok(())

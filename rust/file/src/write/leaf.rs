@@ -6,8 +6,9 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, GenericListArray, OffsetSizeTrait, StructArray};
 use arrow_schema::{DataType, Field as ArrowField, FieldRef};
 
-use super::settings::Settings;
-use crate::{Field, FileError, LogicalType, Result, Schema};
+use super::settings::{self, Settings};
+use super::{blob, packed};
+use crate::{Field, FileError, FileVersion, LogicalType, Result, Schema};
 
 /// One step down from a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,16 +30,19 @@ pub(crate) struct Leaf {
     pub(crate) top: usize,
     /// The way down from there.
     pub(crate) steps: Vec<Step>,
+    /// The type of the values in the file.
+    pub(crate) stored: DataType,
     /// What the metadata asks for.
     pub(crate) settings: Settings,
 }
 
 /// The leaves of a schema in the order of a file's columns.
-pub(crate) fn leaves_of(schema: &Schema) -> Result<Vec<Leaf>> {
+pub(crate) fn leaves_of(schema: &Schema, version: FileVersion) -> Result<Vec<Leaf>> {
     let mut leaves = Vec::new();
     for (top, field) in schema.fields.iter().enumerate() {
         let mut way = Way {
             schema,
+            version,
             top,
             steps: Vec::new(),
             leaves: &mut leaves,
@@ -50,6 +54,7 @@ pub(crate) fn leaves_of(schema: &Schema) -> Result<Vec<Leaf>> {
 
 struct Way<'a> {
     schema: &'a Schema,
+    version: FileVersion,
     top: usize,
     steps: Vec<Step>,
     leaves: &'a mut Vec<Leaf>,
@@ -57,14 +62,29 @@ struct Way<'a> {
 
 impl Way<'_> {
     fn descend(&mut self, field: &Field, path: &str) -> Result<()> {
+        settings::check_structure(field).map_err(|error| error.in_column(path))?;
+        if field.is_packed() && !field.is_blob() {
+            packed::check(field, path, self.version)?;
+        }
+        if field.is_blob() {
+            blob::check(field, &self.steps, self.version).map_err(|error| error.in_column(path))?;
+        }
+        if matches!(field.logical_type, LogicalType::FixedSizeStructList { .. }) {
+            return Err(FileError::schema(
+                "a fixed-size list of structs is not written, because other readers cannot read \
+                 it beside other columns; cast it to a list",
+            )
+            .in_column(path));
+        }
         if field.is_leaf() {
             let settings = Settings::of(&self.schema.fields[self.top], field)
                 .map_err(|error| error.in_column(path))?;
             self.leaves.push(Leaf {
-                field: field.clone(),
+                field: field.in_file(),
                 path: path.to_owned(),
                 top: self.top,
                 steps: self.steps.clone(),
+                stored: field.data_type()?,
                 settings,
             });
             return Ok(());
@@ -83,17 +103,24 @@ impl Way<'_> {
     }
 }
 
-/// What an array holds of one leaf: structs keep only the field on the way, maps become lists.
-/// Nothing is copied.
-pub(crate) fn project(array: &ArrayRef, steps: &[Step]) -> Result<ArrayRef> {
+/// Makes a leaf's values what the file holds.
+type Convert<'a> = dyn FnMut(&ArrayRef) -> Result<ArrayRef> + 'a;
+
+/// What an array holds of one leaf: structs keep only the field on the way, maps become lists, and
+/// the leaf's values are converted. Nothing else is copied.
+pub(crate) fn project(
+    array: &ArrayRef,
+    steps: &[Step],
+    convert: &mut Convert<'_>,
+) -> Result<ArrayRef> {
     let Some((step, rest)) = steps.split_first() else {
-        return Ok(Arc::clone(array));
+        return convert(array);
     };
     match (step, array.data_type()) {
         (Step::Child(number), DataType::Struct(_)) => {
             let array = array.as_struct();
             let column = array.columns().get(*number).ok_or_else(mismatch)?;
-            let child = project(column, rest)?;
+            let child = project(column, rest, convert)?;
             let fields = vec![any_field(&child)].into();
             Ok(Arc::new(StructArray::try_new(
                 fields,
@@ -101,12 +128,12 @@ pub(crate) fn project(array: &ArrayRef, steps: &[Step]) -> Result<ArrayRef> {
                 array.nulls().cloned(),
             )?))
         }
-        (Step::Items, DataType::List(_)) => project_list::<i32>(array, rest),
-        (Step::Items, DataType::LargeList(_)) => project_list::<i64>(array, rest),
+        (Step::Items, DataType::List(_)) => project_list::<i32>(array, rest, convert),
+        (Step::Items, DataType::LargeList(_)) => project_list::<i64>(array, rest, convert),
         (Step::Items, DataType::Map(..)) => {
             let map = array.as_map();
             let entries: ArrayRef = Arc::new(map.entries().clone());
-            let items = project(&entries, rest)?;
+            let items = project(&entries, rest, convert)?;
             let (offsets, nulls) = (map.offsets().clone(), map.nulls().cloned());
             let field = any_field(&items);
             Ok(Arc::new(GenericListArray::<i32>::try_new(
@@ -117,9 +144,13 @@ pub(crate) fn project(array: &ArrayRef, steps: &[Step]) -> Result<ArrayRef> {
     }
 }
 
-fn project_list<O: OffsetSizeTrait>(array: &ArrayRef, rest: &[Step]) -> Result<ArrayRef> {
+fn project_list<O: OffsetSizeTrait>(
+    array: &ArrayRef,
+    rest: &[Step],
+    convert: &mut Convert<'_>,
+) -> Result<ArrayRef> {
     let list = array.as_list::<O>();
-    let items = project(list.values(), rest)?;
+    let items = project(list.values(), rest, convert)?;
     let (offsets, nulls) = (list.offsets().clone(), list.nulls().cloned());
     Ok(Arc::new(GenericListArray::<O>::try_new(
         any_field(&items),

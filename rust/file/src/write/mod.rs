@@ -7,6 +7,7 @@
 //! Policy is apart from mechanism: [`choose`] decides how the values of a page are stored, by what
 //! [`stats`], [`dictionary`] and [`symbols`] found out about them; the others do as they are told.
 
+pub(crate) mod blob;
 mod choose;
 mod coder;
 pub(crate) mod column;
@@ -19,9 +20,12 @@ pub(crate) mod leaf;
 mod levels;
 mod mini_block;
 mod options;
+mod output;
+mod packed;
 mod settings;
 mod shred;
 mod stats;
+pub(crate) mod store;
 pub(crate) mod symbols;
 pub(crate) mod values;
 mod workers;

@@ -74,40 +74,38 @@ impl Settings {
     pub(crate) fn of(top: &Field, leaf: &Field) -> Result<Self> {
         let defaults = Self::default();
         let keys = Keys(&leaf.metadata);
-        let level = keys.number("compression-level");
+        let level = keys.number("compression-level", WHOLE)?;
         let structure = match Keys(&top.metadata).get("structural-encoding") {
             None => None,
             Some(name) if name.eq_ignore_ascii_case("miniblock") => Some(Structure::MiniBlock),
             Some(name) if name.eq_ignore_ascii_case("fullzip") => Some(Structure::FullZip),
             Some(other) => return Err(refused("structural-encoding", other, "miniblock, fullzip")),
         };
-        let byte_stream_split = match keys.get("bss").map(str::to_ascii_lowercase).as_deref() {
-            Some("on") => ByteStreamSplit::On,
-            Some("off") => ByteStreamSplit::Off,
-            _ => ByteStreamSplit::Auto,
+        let byte_stream_split = match keys.get("bss") {
+            None => ByteStreamSplit::Auto,
+            Some(mode) if mode.eq_ignore_ascii_case("auto") => ByteStreamSplit::Auto,
+            Some(mode) if mode.eq_ignore_ascii_case("on") => ByteStreamSplit::On,
+            Some(mode) if mode.eq_ignore_ascii_case("off") => ByteStreamSplit::Off,
+            Some(other) => return Err(refused("bss", other, "on, off, auto")),
         };
         let ratio = keys
-            .number::<f64>("dict-size-ratio")
+            .number::<f64>("dict-size-ratio", RATIO)?
             .unwrap_or(defaults.dictionary_ratio);
         if !(ratio > 0.0 && ratio <= 1.0) {
-            return Err(refused(
-                "dict-size-ratio",
-                &ratio.to_string(),
-                "above 0, up to 1",
-            ));
+            return Err(refused("dict-size-ratio", &ratio.to_string(), RATIO));
         }
         Ok(Self {
             compression: requested(&keys, level)?,
             byte_stream_split,
             structure,
-            rle_threshold: keys.number("rle-threshold"),
+            rle_threshold: keys.number("rle-threshold", "numbers")?,
             dictionary_divisor: keys
-                .number("dict-divisor")
+                .number("dict-divisor", WHOLE)?
                 .map_or(defaults.dictionary_divisor, |divisor: usize| divisor.max(1)),
             dictionary_ratio: ratio,
             dictionary_compression: dictionary_compression(&keys)?,
             chunk_bytes: keys
-                .number("minichunk-size")
+                .number("minichunk-size", WHOLE)?
                 .map_or(defaults.chunk_bytes, |bytes: usize| {
                     bytes.min(MAX_CHUNK_BYTES)
                 }),
@@ -117,6 +115,31 @@ impl Settings {
 
 /// The largest size that a chunk of strings can be asked to have: chunks end at 32 KiB.
 const MAX_CHUNK_BYTES: usize = 12 << 10;
+
+/// Checks what says how a field becomes columns.
+///
+/// # Errors
+///
+/// When a key has a value that means nothing.
+pub(crate) fn check_structure(field: &Field) -> Result<()> {
+    let keys = Keys(&field.metadata);
+    let is_switch =
+        |value: &&str| value.eq_ignore_ascii_case("true") || value.eq_ignore_ascii_case("false");
+    if let Some(value) = keys.get("packed").filter(|value| !is_switch(value)) {
+        return Err(refused("packed", value, "true, false"));
+    }
+    if let Some(value) = keys.get("blob").filter(|value| *value != "true") {
+        return Err(refused("blob", value, "true"));
+    }
+    for size in ["inline-size", "dedicated-size", "pack-file-size"] {
+        keys.number::<u64>(&format!("blob-{size}-threshold"), "numbers of bytes")?;
+    }
+    Ok(())
+}
+
+/// What is known where a whole number is.
+const WHOLE: &str = "whole numbers";
+const RATIO: &str = "numbers above 0, up to 1";
 
 fn requested(keys: &Keys<'_>, level: Option<i32>) -> Result<Option<Requested>> {
     Ok(Some(match keys.get("compression") {
@@ -134,7 +157,7 @@ fn dictionary_compression(keys: &Keys<'_>) -> Result<Option<Compression>> {
         None | Some("lz4") => Ok(Some(Compression::Lz4)),
         Some("none") => Ok(None),
         Some("zstd") => {
-            let level = keys.number("dict-values-compression-level");
+            let level = keys.number("dict-values-compression-level", WHOLE)?;
             Ok(Some(Compression::Zstd { level }))
         }
         Some(other) => Err(refused("dict-values-compression", other, "lz4, zstd, none")),
@@ -157,9 +180,15 @@ impl Keys<'_> {
             .map(String::as_str)
     }
 
-    /// A number; one that cannot be read is ignored.
-    fn number<T: std::str::FromStr>(&self, key: &str) -> Option<T> {
-        self.get(key)?.trim().parse().ok()
+    /// A number, of those that `known` describes.
+    fn number<T: std::str::FromStr>(&self, key: &str, known: &str) -> Result<Option<T>> {
+        let Some(value) = self.get(key) else {
+            return Ok(None);
+        };
+        match value.trim().parse() {
+            Ok(number) => Ok(Some(number)),
+            Err(_) => Err(refused(key, value, known)),
+        }
     }
 }
 
@@ -198,16 +227,30 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_means_nothing_is_refused_and_a_bad_number_ignored() {
+    fn a_value_that_means_nothing_is_refused_and_the_known_ones_are_named() {
         let plain = field(&[]);
-        for key in ["compression", "dict-values-compression"] {
-            assert!(
-                Settings::of(&plain, &field(&[(key, "ZIP")])).is_err(),
-                "{key}"
-            );
+        let known = [
+            ("compression", "zstd, lz4, fsst, none"),
+            ("compression-level", "whole numbers"),
+            ("rle-threshold", "numbers"),
+            ("bss", "on, off, auto"),
+            ("dict-divisor", "whole numbers"),
+            ("dict-size-ratio", "numbers above 0, up to 1"),
+            ("dict-values-compression", "lz4, zstd, none"),
+            ("minichunk-size", "whole numbers"),
+            ("packed", "true, false"),
+            ("blob", "true"),
+            ("blob-inline-size-threshold", "numbers of bytes"),
+        ];
+        for (key, known) in known {
+            let field = field(&[(key, "ZIP")]);
+            let settings = check_structure(&field).and_then(|()| Settings::of(&plain, &field));
+            let error = settings.unwrap_err();
+            let expected = format!("lance-encoding:{key} = 'ZIP': known are {known}");
+            assert!(error.to_string().ends_with(&expected), "{error}");
         }
         assert!(Settings::of(&field(&[("structural-encoding", "dense")]), &plain).is_err());
-        let settings = Settings::of(&plain, &field(&[("rle-threshold", "few")])).unwrap();
-        assert_eq!(settings, Settings::default());
+        assert!(Settings::of(&plain, &field(&[("dict-size-ratio", "1.5")])).is_err());
+        assert_eq!(Settings::of(&plain, &plain).unwrap(), Settings::default());
     }
 }

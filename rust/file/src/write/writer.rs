@@ -12,12 +12,12 @@ use prost::Message;
 use super::column::{Column, LeafEncoder, Page, PageEncoder};
 use super::leaf::{Leaf, leaves_of};
 use super::options::WriteOptions;
+use super::output::Output;
 use super::workers::for_each_parallel;
+use crate::container::ALIGNMENT;
 use crate::container::footer::{Footer, write_offset_table};
-use crate::container::{ALIGNMENT, PADDING};
-use crate::extension::checksums::Recorder;
 use crate::extension::{self, SectionKind};
-use crate::{FileError, FileVersion, Result, Schema, v2_0};
+use crate::{Field, FileError, FileVersion, Result, Schema, v2_0};
 
 /// A batch of more bytes than this is handled in parts, so that what waits to be written stays
 /// bounded.
@@ -53,14 +53,12 @@ const PART_BYTES: usize = 32 << 20;
 /// ```
 #[derive(Debug)]
 pub struct FileWriter {
-    sink: Box<dyn Sink>,
+    output: Output,
     schema: Schema,
     arrow: SchemaRef,
     options: WriteOptions,
     columns: Vec<Column>,
     global_buffers: Vec<Range<u64>>,
-    /// Checksums of what was written so far.
-    recorder: Option<Recorder>,
     rows: u64,
 }
 
@@ -88,12 +86,11 @@ impl FileWriter {
         let prepared = prepare(&schema, &options);
         let (arrow, columns) = prepared.map_err(|error| error.in_file(sink.location()))?;
         Ok(Self {
-            sink,
+            output: Output::new(sink, options.checksums),
             schema,
             arrow,
             columns,
             global_buffers: Vec::new(),
-            recorder: options.checksums.then(Recorder::default),
             rows: 0,
             options,
         })
@@ -107,7 +104,7 @@ impl FileWriter {
     /// allows none; `Io` when the store fails.
     pub fn write(&mut self, batch: &RecordBatch) -> Result<()> {
         let written = self.write_batch(batch);
-        written.map_err(|error| error.in_file(self.sink.location()))
+        written.map_err(|error| error.in_file(self.output.location()))
     }
 
     /// Adds a buffer beside the columns and returns its number, by which readers ask for it.
@@ -116,7 +113,7 @@ impl FileWriter {
     ///
     /// `Io` when the store fails.
     pub fn add_global_buffer(&mut self, bytes: &[u8]) -> Result<usize> {
-        let range = self.put(bytes)?;
+        let range = self.output.put(bytes)?;
         self.global_buffers.push(range);
         Ok(self.global_buffers.len())
     }
@@ -129,7 +126,7 @@ impl FileWriter {
     /// About how many bytes the file has so far, counting rows that wait at their size in memory.
     pub fn bytes(&self) -> u64 {
         let pending: usize = self.columns.iter().map(Column::pending_bytes).sum();
-        self.sink
+        self.output
             .position()
             .saturating_add(u64::try_from(pending).unwrap_or(u64::MAX))
     }
@@ -142,8 +139,8 @@ impl FileWriter {
     /// `Io` when the store fails; then there is no file.
     pub fn finish(mut self, sync: bool) -> Result<WrittenFile> {
         let written = self.write_rest();
-        let columns = written.map_err(|error| error.in_file(self.sink.location()))?;
-        let size = self.sink.finish(sync)?;
+        let columns = written.map_err(|error| error.in_file(self.output.location()))?;
+        let size = self.output.finish(sync)?;
         Ok(WrittenFile {
             rows: self.rows,
             size,
@@ -187,8 +184,10 @@ impl FileWriter {
     }
 
     fn write_part(&mut self, arrays: &[ArrayRef]) -> Result<()> {
+        let output = &mut self.output;
+        let mut put = |bytes: &[u8]| output.put(bytes);
         for column in &mut self.columns {
-            column.push(arrays)?;
+            column.push(arrays, &mut put)?;
         }
         self.write_due_pages()
     }
@@ -229,7 +228,7 @@ impl FileWriter {
         };
         let buffers = page.buffers.iter().chain(places.as_ref());
         let buffers = buffers
-            .map(|buffer| self.put(buffer))
+            .map(|buffer| self.output.put(buffer))
             .collect::<Result<_>>()?;
         self.columns[column].add_page(page.rows, buffers, page.layout);
         Ok(())
@@ -241,7 +240,7 @@ impl FileWriter {
         for value in values {
             let place = match value {
                 Some([]) => Some(0..0),
-                Some(value) => Some(self.put(value)?),
+                Some(value) => Some(self.output.put(value)?),
                 None => None,
             };
             places.extend_from_slice(&v2_0::descriptor(place));
@@ -251,7 +250,11 @@ impl FileWriter {
 
     /// Writes the extension block, the file's schema and everything after it.
     fn write_metadata(&mut self) -> Result<()> {
-        let (fields, metadata) = self.schema.to_proto();
+        let stored = Schema {
+            fields: self.schema.fields.iter().map(Field::in_file).collect(),
+            metadata: self.schema.metadata.clone(),
+        };
+        let (fields, metadata) = stored.to_proto();
         let schema = Some(SchemaMessage { fields, metadata });
         let schema = FileDescriptor {
             schema,
@@ -263,29 +266,31 @@ impl FileWriter {
             .iter()
             .map(|column| column.metadata().to_bytes())
             .collect();
-        self.align()?;
-        let block = self.recorder.take().map(|recorder| {
+        self.output.align()?;
+        let block = self.output.take_recorder().map(|recorder| {
             let size = extension::block_size(&[recorder.section_size(columns.len())]);
-            (recorder, range_of(self.sink.position(), size))
+            (recorder, range_of(self.output.position(), size))
         });
         self.global_buffers
             .extend(block.as_ref().map(|(_, range)| range.clone()));
         let start = block
             .as_ref()
-            .map_or(self.sink.position(), |(_, range)| range.end);
+            .map_or(self.output.position(), |(_, range)| range.end);
         let start = start.next_multiple_of(ALIGNMENT);
         let end = self.end_of_file(range_of(start, schema.len()), &columns)?;
         if let Some((recorder, _)) = block {
             let section = recorder.section(&schema, &columns, &end);
-            self.emit(&extension::write_block(&[(
+            self.output.emit(&extension::write_block(&[(
                 SectionKind::Checksums,
                 section,
             )]))?;
-            self.align()?;
+            self.output.align()?;
         }
-        self.emit(&schema)?;
-        columns.iter().try_for_each(|column| self.emit(column))?;
-        self.emit(&end)
+        self.output.emit(&schema)?;
+        columns
+            .iter()
+            .try_for_each(|column| self.output.emit(column))?;
+        self.output.emit(&end)
     }
 
     /// The offset tables and the footer, given where the schema is and what follows it.
@@ -315,28 +320,6 @@ impl FileWriter {
         };
         end.extend_from_slice(&footer.to_bytes());
         Ok(end)
-    }
-
-    /// Writes a buffer where the next one may start, and says where that is.
-    fn put(&mut self, bytes: &[u8]) -> Result<Range<u64>> {
-        self.align()?;
-        let start = self.sink.position();
-        self.emit(bytes)?;
-        Ok(start..self.sink.position())
-    }
-
-    fn align(&mut self) -> Result<()> {
-        let gap = self.sink.position().next_multiple_of(ALIGNMENT) - self.sink.position();
-        let padding = [PADDING; 64];
-        self.emit(&padding[..usize::try_from(gap).unwrap_or(0)])
-    }
-
-    /// Writes bytes, and takes note of their checksum.
-    fn emit(&mut self, bytes: &[u8]) -> Result<()> {
-        if let Some(recorder) = &mut self.recorder {
-            recorder.push(bytes);
-        }
-        Ok(self.sink.write(bytes)?)
     }
 }
 
@@ -372,7 +355,8 @@ fn encoders_of(schema: &Schema, version: FileVersion) -> Result<Encoders> {
         let encoder: Box<dyn PageEncoder> = Box::new(LeafEncoder { leaf, version });
         (id, path, encoder)
     };
-    Ok(leaves_of(schema)?.into_iter().map(encoder).collect())
+    let leaves = leaves_of(schema, version)?;
+    Ok(leaves.into_iter().map(encoder).collect())
 }
 
 /// What all columns together may keep before they write.

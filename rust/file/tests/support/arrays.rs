@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use arrow_array::cast::AsArray;
 use arrow_array::types::Int16Type;
 use arrow_array::{
-    ArrayRef, BooleanArray, DictionaryArray, FixedSizeListArray, GenericBinaryArray,
-    GenericListArray, GenericStringArray, MapArray, NullArray, OffsetSizeTrait, PrimitiveArray,
-    StringArray, StructArray, make_array,
+    Array, ArrayRef, BinaryViewArray, BooleanArray, DictionaryArray, FixedSizeListArray,
+    GenericBinaryArray, GenericListArray, GenericStringArray, MapArray, NullArray, OffsetSizeTrait,
+    PrimitiveArray, StringArray, StringViewArray, StructArray, make_array,
 };
 use arrow_buffer::{Buffer, NullBuffer, OffsetBuffer};
 use arrow_data::ArrayData;
@@ -53,6 +54,8 @@ fn leaf_types() -> impl Strategy<Value = DataType> {
         Just(DataType::Decimal128(20, 2)),
         Just(DataType::Decimal256(40, 2)),
         Just(DataType::Utf8),
+        Just(DataType::Utf8View),
+        Just(DataType::BinaryView),
         Just(DataType::LargeUtf8),
         Just(DataType::Binary),
         Just(DataType::LargeBinary),
@@ -94,6 +97,26 @@ pub(crate) fn types(with_maps: bool) -> impl Strategy<Value = DataType> {
             3 => fields,
             maps => inner.prop_map(map_of),
         ]
+    })
+}
+
+/// Structs that can be stored packed: of one width, or with strings among the fields.
+pub(crate) fn packed_types(with_strings: bool) -> impl Strategy<Value = DataType> {
+    let varying = u32::from(with_strings);
+    let field = prop_oneof![
+        1 => Just(DataType::Int8),
+        2 => Just(DataType::Int32),
+        2 => Just(DataType::Float64),
+        1 => Just(DataType::Decimal128(20, 2)),
+        1 => (1..40).prop_map(DataType::FixedSizeBinary),
+        2 * varying => Just(DataType::Utf8),
+        varying => Just(DataType::LargeBinary),
+        varying => (1..5).prop_map(|n| DataType::new_fixed_size_list(DataType::Int16, n, false)),
+    ];
+    prop::collection::vec(field, 1..5).prop_map(|types| {
+        let fields = types.into_iter().enumerate();
+        let field = |(i, t)| Field::new(format!("f{i}"), t, false);
+        DataType::Struct(fields.map(field).collect())
     })
 }
 
@@ -160,6 +183,11 @@ impl Maker {
                 Arc::new(BooleanArray::new(bits, self.validity(len)))
             }
             DataType::Utf8 => Arc::new(self.strings::<i32>(len)),
+            DataType::Utf8View => Arc::new(StringViewArray::from(&self.strings::<i32>(len))),
+            DataType::BinaryView => {
+                let binary = self.array(&DataType::Binary, len);
+                Arc::new(BinaryViewArray::from(binary.as_binary::<i32>()))
+            }
             DataType::LargeUtf8 => Arc::new(self.strings::<i64>(len)),
             DataType::Binary => {
                 let (offsets, data, nulls) = self.strings::<i32>(len).into_parts();
@@ -173,7 +201,8 @@ impl Maker {
             DataType::LargeList(item) => self.lists::<i64>(item, len),
             DataType::Struct(fields) => self.structs(fields, len, self.null_structs),
             DataType::FixedSizeList(item, size) => {
-                let items = self.array(item.data_type(), len * usize::try_from(*size).unwrap());
+                let count = len * usize::try_from(*size).unwrap();
+                let items = self.child(item, count);
                 let nulls = self.validity(len);
                 Arc::new(FixedSizeListArray::new(
                     Arc::clone(item),
@@ -196,6 +225,17 @@ impl Maker {
             }
             other => self.fixed(other, other.primitive_width().unwrap(), len),
         }
+    }
+
+    /// An array for a field, which may forbid nulls.
+    fn child(&mut self, field: &Field, len: usize) -> ArrayRef {
+        let nulls = self.nulls;
+        if !field.is_nullable() {
+            self.nulls = 0;
+        }
+        let array = self.array(field.data_type(), len);
+        self.nulls = nulls;
+        array
     }
 
     /// For each value a number; equal numbers stand for equal values.
@@ -294,16 +334,7 @@ impl Maker {
     }
 
     fn structs(&mut self, fields: &Fields, len: usize, nullable: bool) -> ArrayRef {
-        let columns = fields.iter().map(|field| {
-            let nulls = std::mem::replace(&mut self.nulls, 0);
-            if field.is_nullable() {
-                self.nulls = nulls;
-            }
-            let column = self.array(field.data_type(), len);
-            self.nulls = nulls;
-            column
-        });
-        let columns = columns.collect();
+        let columns = fields.iter().map(|field| self.child(field, len)).collect();
         let nulls = if nullable { self.validity(len) } else { None };
         Arc::new(StructArray::new(fields.clone(), columns, nulls))
     }

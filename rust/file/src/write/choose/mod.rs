@@ -12,11 +12,13 @@ use arrow_schema::DataType;
 
 use self::fixed::{Plan, heavy, indices};
 use self::strings::{string_chunks, zipped_strings};
+use super::blob;
 use super::coder::{Kind, ValueCoder};
 use super::constant::ConstantValue;
 use super::dictionary::{self, Budget, Dictionary, Indexed};
 use super::full_zip::ZipValues;
 use super::leaf::Leaf;
+use super::packed;
 use super::settings::{Settings, Structure};
 use super::shred::Shredded;
 use super::values::{FixedValues, Values, VariableValues};
@@ -41,6 +43,8 @@ pub(crate) enum Choice {
     },
     /// Values zipped with their levels.
     FullZip(ZipValues),
+    /// Descriptions of large objects.
+    Blob(ValueCoder),
 }
 
 /// Decides about a page. Where its levels do not fit into chunks, it cannot be a mini-block.
@@ -51,8 +55,14 @@ pub(crate) fn choose(
     fits_chunks: bool,
 ) -> Result<Choice> {
     let (settings, validity) = (&leaf.settings, shredded.validity.as_ref());
+    if leaf.field.is_blob() && !leaf.field.is_description() {
+        return Ok(Choice::Blob(blob::rows(shredded)));
+    }
     if refuse_or_skip(leaf, shredded)? {
         return Ok(Choice::Nulls);
+    }
+    if matches!(shredded.values.data_type(), DataType::Struct(_)) {
+        return packed::choose(leaf, shredded);
     }
     if matches!(shredded.values.data_type(), DataType::Dictionary(..)) {
         let indexed = dictionary::index_of_array(version, settings, &shredded.values, validity)?;
@@ -96,15 +106,7 @@ pub(crate) fn choose(
 /// Whether a page has no values; an error where it has some that cannot be stored.
 fn refuse_or_skip(leaf: &Leaf, shredded: &Shredded) -> Result<bool> {
     let field = &leaf.field;
-    if field.is_blob() {
-        return Err(FileError::unsupported("blob columns cannot be written yet"));
-    }
-    if field.logical_type == LogicalType::Struct && !field.children.is_empty() {
-        return Err(FileError::unsupported(
-            "packed structs cannot be written yet",
-        ));
-    }
-    if field.logical_type == LogicalType::Struct {
+    if field.logical_type == LogicalType::Struct && field.children.is_empty() {
         if !shredded.definition.is_empty() || !shredded.repetition.is_empty() {
             return Err(FileError::unsupported(
                 "a struct without fields can be stored neither with nulls nor in a list",
@@ -271,7 +273,7 @@ fn chunked(values: Values, settings: &Settings) -> ValueCoder {
     }
 }
 
-fn zipped(values: Values, settings: &Settings) -> ZipValues {
+pub(crate) fn zipped(values: Values, settings: &Settings) -> ZipValues {
     match values {
         Values::Variable(values) => zipped_strings(values, settings),
         values => ZipValues::Fixed(values),
