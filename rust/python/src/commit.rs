@@ -1,6 +1,7 @@
 //! Committing fragments that were written elsewhere.
 
-use pennon::table::{CommitOptions, Fragment, Operation, TableError, Transaction};
+use pennon::file::FileVersion;
+use pennon::table::{CommitOptions, DataFile, Fragment, Operation, TableError, Transaction};
 use pennon::{Dataset, EngineError};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -41,7 +42,10 @@ impl NativeOperation<'_> {
                 predicate: self.predicate.unwrap_or_default(),
             }),
             ("Overwrite", Some(schema), _) => {
-                Ok(Operation::overwrite(fresh_schema(&schema)?, fragments))
+                let files = fragments.iter().flat_map(|fragment| &fragment.files);
+                let version = files.filter_map(DataFile::version).max();
+                let schema = fresh_schema(&schema, version.unwrap_or(FileVersion::DEFAULT))?;
+                Ok(Operation::overwrite(schema, fragments))
             }
             ("Restore", _, Some(version)) => Ok(Operation::Restore { version }),
             (name, ..) => Err(Raised::from(PyValueError::new_err(format!(

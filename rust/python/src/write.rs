@@ -120,8 +120,9 @@ pub(crate) fn write_fragments(
         .collect())
 }
 
-/// The schema of an object with the Arrow C schema interface, with fresh field ids.
-pub(crate) fn fresh_schema(object: &Bound<'_, PyAny>) -> Result<Schema> {
-    let schema = Schema::from_arrow(&schema_of(object)?);
+/// The schema of an object with the Arrow C schema interface, with fresh field ids, for files of
+/// `version`.
+pub(crate) fn fresh_schema(object: &Bound<'_, PyAny>, version: FileVersion) -> Result<Schema> {
+    let schema = Schema::from_arrow_for(&schema_of(object)?, version);
     schema.map_err(|error| Raised::from(EngineError::File(error)))
 }
