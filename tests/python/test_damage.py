@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 import pennon
+from pennon import exceptions
 
 ROWS = 5_000
 FLIPS = 2_000
@@ -39,7 +40,7 @@ def test_no_flipped_bit_gives_another_value(version: str, tmp_path: Path) -> Non
         damaged = bytearray(intact)
         damaged[chance.randrange(len(intact))] ^= 1 << chance.randrange(8)
         file.write_bytes(damaged)
-        with pytest.raises((pennon.CorruptFileError, pennon.UnsupportedFeatureError)):
+        with pytest.raises((exceptions.CorruptFileError, exceptions.UnsupportedFeatureError)):
             pennon.dataset(uri).to_table()
     file.write_bytes(intact)
     assert pennon.dataset(uri).to_table().equals(expected)
@@ -53,6 +54,6 @@ def test_only_what_is_read_is_verified(tmp_path: Path) -> None:
     damaged[100] ^= 1  # within the first column's pages
     file.write_bytes(damaged)
     assert pennon.dataset(uri).to_table(columns=["vector"]).num_rows == ROWS
-    with pytest.raises(pennon.CorruptFileError, match="checksums differ") as raised:
+    with pytest.raises(exceptions.CorruptFileError, match="checksums differ") as raised:
         pennon.dataset(uri).to_table(columns=["integer"])
     assert raised.value.uri == str(file)
