@@ -66,7 +66,9 @@ def check_mode(mode: str) -> None:
         raise InvalidInputError(msg)
 
 
-def dataset(uri: str | Path, version: int | None = None) -> LanceDataset:
+def dataset(
+    uri: str | Path, version: int | None = None, *, verify_checksums: bool = True
+) -> LanceDataset:
     """Open a dataset.
 
     Parameters
@@ -76,6 +78,9 @@ def dataset(uri: str | Path, version: int | None = None) -> LanceDataset:
         process.
     version
         The version to open; the latest when not given.
+    verify_checksums
+        Whether what is read is compared with the checksums that pennon writes into its files. Files
+        of other writers have none.
 
     Raises
     ------
@@ -92,7 +97,7 @@ def dataset(uri: str | Path, version: int | None = None) -> LanceDataset:
     >>> pennon.dataset("memory://example/open").version
     1
     """
-    return LanceDataset(uri, version)
+    return LanceDataset(uri, version, verify_checksums=verify_checksums)
 
 
 def write_dataset(
@@ -184,11 +189,15 @@ class LanceDataset:
         The dataset's address.
     version
         The version to open; the latest when not given.
+    verify_checksums
+        Whether what is read is compared with the checksums of files that have them.
     """
 
-    def __init__(self, uri: str | Path, version: int | None = None) -> None:
+    def __init__(
+        self, uri: str | Path, version: int | None = None, *, verify_checksums: bool = True
+    ) -> None:
         self._uri = os.fspath(uri)
-        self._native = _native.Dataset.open(self._uri, version)
+        self._native = _native.Dataset.open(self._uri, version, verify_checksums=verify_checksums)
 
     @classmethod
     def _wrap(cls, uri: str, native: _native.Dataset) -> LanceDataset:

@@ -57,3 +57,5 @@ def test_only_what_is_read_is_verified(tmp_path: Path) -> None:
     with pytest.raises(exceptions.CorruptFileError, match="checksums differ") as raised:
         pennon.dataset(uri).to_table(columns=["integer"])
     assert raised.value.uri == str(file)
+    unverified = pennon.dataset(uri, verify_checksums=False)
+    assert unverified.to_table(columns=["name"]).num_rows == ROWS

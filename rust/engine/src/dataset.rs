@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_schema::SchemaRef;
-use pennon_file::Schema;
+use pennon_file::{ReadOptions, Schema};
 use pennon_io::{Store, open_store};
 use pennon_table::{
     CommitOptions, Fragment, Manifest, Operation, Snapshot, Transaction, VersionInfo, commit,
@@ -32,12 +32,21 @@ impl Dataset {
     /// When there is no dataset or no such version, when the manifest is damaged, or when it asks
     /// for a feature that this release does not have.
     pub fn open(uri: &str, version: Option<u64>) -> Result<Self> {
+        Self::open_with(uri, version, ReadOptions::default())
+    }
+
+    /// As [`open`](Dataset::open), with options for reading its files.
+    pub fn open_with(uri: &str, version: Option<u64>, options: ReadOptions) -> Result<Self> {
         let store = open_store(uri)?;
         let snapshot = match version {
             Some(version) => Snapshot::at(store.as_ref(), version)?,
             None => Snapshot::latest(store.as_ref())?,
         };
-        Self::new(uri.to_owned(), Arc::new(Session::new(store)), snapshot)
+        Self::new(
+            uri.to_owned(),
+            Arc::new(Session::new(store, options)),
+            snapshot,
+        )
     }
 
     pub(crate) fn new(uri: String, session: Arc<Session>, snapshot: Snapshot) -> Result<Self> {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use pennon_file::FileReader;
+use pennon_file::{FileReader, ReadOptions};
 use pennon_io::Store;
 use pennon_table::{DeletionFile, Fragment, read_deletions};
 use roaring::RoaringBitmap;
@@ -21,14 +21,16 @@ const DELETION_VECTORS: usize = 1024;
 #[derive(Debug)]
 pub(crate) struct Session {
     store: Arc<dyn Store>,
+    options: ReadOptions,
     files: Cache<Arc<FileReader>>,
     deletions: Cache<Arc<RoaringBitmap>>,
 }
 
 impl Session {
-    pub(crate) fn new(store: Arc<dyn Store>) -> Self {
+    pub(crate) fn new(store: Arc<dyn Store>, options: ReadOptions) -> Self {
         Self {
             store,
+            options,
             files: Cache::new(OPEN_FILES),
             deletions: Cache::new(DELETION_VECTORS),
         }
@@ -41,7 +43,8 @@ impl Session {
     /// The data file at `path`, opened now or before.
     pub(crate) fn file(&self, path: &str, size: Option<u64>) -> Result<Arc<FileReader>> {
         self.files.get_or_load(path, || {
-            Ok(Arc::new(FileReader::open(self.store.open(path, size)?)?))
+            let source = self.store.open(path, size)?;
+            Ok(Arc::new(FileReader::open_with(source, self.options)?))
         })
     }
 

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use pennon::file::ReadOptions;
 use pennon::table::{CommitOptions, Fragment};
 use pennon::{Dataset, DeleteOptions};
 use pyo3::prelude::*;
@@ -41,9 +42,17 @@ struct ScanOptions {
 #[pymethods]
 impl NativeDataset {
     #[staticmethod]
-    #[pyo3(signature = (uri, version=None))]
-    fn open(py: Python<'_>, uri: &str, version: Option<u64>) -> Result<Self> {
-        Ok(Self(py.detach(|| Dataset::open(uri, version))?))
+    #[pyo3(signature = (uri, version=None, *, verify_checksums=true))]
+    fn open(
+        py: Python<'_>,
+        uri: &str,
+        version: Option<u64>,
+        verify_checksums: bool,
+    ) -> Result<Self> {
+        let options = ReadOptions { verify_checksums };
+        Ok(Self(
+            py.detach(|| Dataset::open_with(uri, version, options))?,
+        ))
     }
 
     #[getter]

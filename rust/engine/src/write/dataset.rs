@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::Schema as ArrowSchema;
-use pennon_file::{FileVersion, Schema};
+use pennon_file::{FileVersion, ReadOptions, Schema};
 use pennon_io::open_store;
 use pennon_table::{CommitOptions, Operation, TableErrorKind, Transaction, commit};
 
@@ -180,7 +180,11 @@ pub fn write_uncommitted(
 pub fn create_dataset(uri: &str, operation: Operation, options: &CommitOptions) -> Result<Dataset> {
     let store = open_store(uri)?;
     let snapshot = commit(&store, Transaction::new(0, operation), options)?;
-    Dataset::new(uri.to_owned(), Arc::new(Session::new(store)), snapshot)
+    Dataset::new(
+        uri.to_owned(),
+        Arc::new(Session::new(store, ReadOptions::default())),
+        snapshot,
+    )
 }
 
 /// The dataset at `uri`, or `None` when there is none.
