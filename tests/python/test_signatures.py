@@ -16,6 +16,8 @@ CLASSES = ["LanceDataset", "LanceScanner", "LanceFragment", "FragmentMetadata"]
 OURS_ALONE = {"LanceDataset.to_reader"}
 # Parameters that pylance does not have.
 ADDED = {
+    "dataset": {"verify_checksums"},
+    "LanceDataset": {"verify_checksums"},
     "write_dataset": {"durable"},
     "fragment.write_fragments": {"durable"},
     "LanceDataset.commit": {"durable"},
