@@ -15,6 +15,7 @@ Examples
 from __future__ import annotations
 
 from pennon._native import __version__
+from pennon.blob import BlobFile
 from pennon.dataset import (
     LanceDataset,
     dataset,
@@ -26,6 +27,7 @@ from pennon.operation import LanceOperation
 from pennon.scanner import LanceScanner
 
 __all__ = [
+    "BlobFile",
     "FragmentMetadata",
     "LanceDataset",
     "LanceError",

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any
 
 from pennon import _native
 from pennon._arrow import Source
-from pennon.exceptions import InvalidInputError, RowIndexError
+from pennon._modes import WriteMode, check_mode
+from pennon._results import DeleteResult, Version
+from pennon.blob import BlobFile
+from pennon.exceptions import InvalidInputError, RowIndexError, UnsupportedFeatureError
 from pennon.fragment import (
     DEFAULT_MAX_BYTES_PER_FILE,
     DEFAULT_MAX_ROWS_PER_FILE,
@@ -36,34 +39,10 @@ __all__ = [
     "write_dataset",
 ]
 
-WriteMode: TypeAlias = Literal["create", "append", "overwrite"]
-WRITE_MODES = ("create", "append", "overwrite")
-
-
-class Version(TypedDict):
-    """One version of a dataset."""
-
-    version: int
-    timestamp: datetime
-    metadata: dict[str, str]
-
-
-class DeleteResult(TypedDict):
-    """What a delete did."""
-
-    num_deleted_rows: int
-
 
 def address_of(uri: str | Path | LanceDataset) -> str:
     """Return a dataset's address as text."""
     return uri.uri if isinstance(uri, LanceDataset) else os.fspath(uri)
-
-
-def check_mode(mode: str) -> None:
-    """Fail unless this is a write mode."""
-    if mode not in WRITE_MODES:
-        msg = f"mode must be one of {', '.join(WRITE_MODES)}, not '{mode}'"
-        raise InvalidInputError(msg)
 
 
 def dataset(
@@ -419,13 +398,65 @@ class LanceDataset:
         """
         import pyarrow as pa
 
+        batch = self._native.take(self._positions(indices), column_names(columns))
+        return pa.Table.from_batches([pa.record_batch(batch)])
+
+    def take_blobs(
+        self,
+        blob_column: str,
+        ids: Sequence[int] | Any = None,
+        addresses: Sequence[int] | Any = None,
+        indices: Sequence[int] | Any = None,
+    ) -> list[BlobFile | None]:
+        """Return large objects as files, which a scan only tells the places of.
+
+        Parameters
+        ----------
+        blob_column
+            A column whose field has the metadata ``lance-encoding:blob``.
+        ids, addresses
+            Not supported yet: give indices.
+        indices
+            Positions as for :meth:`take`.
+
+        Returns
+        -------
+        list
+            For each position a file to read, or ``None`` where the value is null.
+
+        Raises
+        ------
+        RowIndexError
+            When a position lies outside of the dataset.
+        InvalidInputError
+            When the column has no large objects.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> import pennon
+        >>> field = pa.field("doc", pa.large_binary(), metadata={"lance-encoding:blob": "true"})
+        >>> table = pa.table([[b"a document", None]], schema=pa.schema([field]))
+        >>> dataset = pennon.write_dataset(table, "memory://example/take_blobs")
+        >>> doc, nothing = dataset.take_blobs("doc", indices=[0, 1])
+        >>> doc.size(), doc.read(5), nothing
+        (10, b'a doc', None)
+        """
+        import pyarrow as pa
+
+        if indices is None or ids is not None or addresses is not None:
+            msg = "large objects are taken by indices; ids and addresses are not supported yet"
+            raise UnsupportedFeatureError(msg)
+        batch = pa.record_batch(self._native.take_blobs(blob_column, self._positions(indices)))
+        return [None if value is None else BlobFile(value) for value in batch[0].to_pylist()]
+
+    def _positions(self, indices: Sequence[int] | Any) -> list[int]:
         positions = [
             int(i) for i in (indices.to_pylist() if hasattr(indices, "to_pylist") else indices)
         ]
         if any(i < 0 for i in positions):
-            positions = self._from_the_end(positions)
-        batch = self._native.take(positions, column_names(columns))
-        return pa.Table.from_batches([pa.record_batch(batch)])
+            return self._from_the_end(positions)
+        return positions
 
     def _from_the_end(self, positions: list[int]) -> list[int]:
         rows = self.count_rows()

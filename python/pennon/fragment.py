@@ -338,7 +338,8 @@ def write_fragments(
     >>> pennon.LanceDataset.commit("memory://example/parts", operation).count_rows()
     3
     """
-    from pennon.dataset import address_of, check_mode
+    from pennon._modes import check_mode
+    from pennon.dataset import address_of
 
     check_mode(mode)
     source = Source(data, schema)

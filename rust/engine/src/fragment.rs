@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, new_null_array};
-use arrow_schema::SchemaRef;
+use arrow_schema::{DataType, SchemaRef};
 use pennon_file::{Field, Projection, RowRanges, Schema};
 use pennon_table::{DataFile, Fragment};
 use roaring::RoaringBitmap;
@@ -167,6 +167,28 @@ impl FragmentReader {
             columns.into_iter().flatten().collect(),
             &options,
         )?)
+    }
+
+    /// The bytes of the large objects of a field in some physical rows.
+    pub(crate) fn read_blobs(&self, field: &Field, rows: &RowRanges) -> Result<ArrayRef> {
+        let Some(file) = self.file_of(field) else {
+            let count = usize::try_from(rows.len()).unwrap_or(usize::MAX);
+            return Ok(new_null_array(&DataType::LargeBinary, count));
+        };
+        let schema = Schema {
+            fields: vec![field.clone()],
+            ..Schema::default()
+        };
+        let part = self.part(file, vec![0], &schema)?;
+        let path = &self.fragment.files[file].path;
+        let folder = path.strip_suffix(".lance").unwrap_or(path);
+        let store = self.session.store();
+        let batch = part
+            .file
+            .read_with_sidecars(&part.projection, rows, &|name| {
+                Ok(store.open(&format!("data/{folder}/{name}"), None)?)
+            })?;
+        Ok(Arc::clone(batch.column(0)))
     }
 
     /// Which rows of a physical range are live, as a bit per row; `None` when all are.

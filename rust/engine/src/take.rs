@@ -2,15 +2,20 @@
 
 use std::sync::Arc;
 
-use arrow_array::{RecordBatch, UInt64Array};
-use arrow_select::concat::concat_batches;
-use arrow_select::take::take_record_batch;
+use arrow_array::{Array, ArrayRef, RecordBatch, UInt64Array, new_empty_array};
+use arrow_schema::DataType;
+use arrow_select::concat::{concat, concat_batches};
+use arrow_select::take::{take, take_record_batch};
 use pennon_file::RowRanges;
 use roaring::RoaringBitmap;
 
 use crate::fragment::FragmentReader;
+use crate::ordered::{Next, Ordered};
 use crate::scan::select;
 use crate::{Dataset, EngineError, Result};
+
+/// Fewer rows than this are read by the calling thread.
+const MIN_PARALLEL_ROWS: usize = 64;
 
 impl Dataset {
     /// The rows at these positions, counted over the rows that are not deleted, in the order
@@ -31,38 +36,146 @@ impl Dataset {
                 .collect(),
         };
         let schema = select(self.schema(), &names)?;
-        let mut wanted = positions.to_vec();
-        wanted.sort_unstable();
-        wanted.dedup();
-        let mut batches = Vec::new();
-        let mut rest = wanted.as_slice();
+        let arrow = Arc::new(schema.to_arrow()?);
+        let wanted = sorted(positions);
+        let batches = TakePlan::new(self, &wanted)?
+            .run(move |reader, rows| reader.read(&reader.project(&schema)?, rows))?;
+        let found = match batches.as_slice() {
+            [one] => one.clone(),
+            many => concat_batches(&arrow, many)?,
+        };
+        match places(positions, &wanted) {
+            None => Ok(found),
+            Some(places) => Ok(take_record_batch(&found, &places)?),
+        }
+    }
+
+    /// The bytes of large objects: those of `column` in the rows at these positions, which are
+    /// counted as by [`take`](Dataset::take), as a large binary array.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such column or it has no large objects, when a position is beyond the last
+    /// row, or when objects lie outside of the dataset.
+    pub fn take_blobs(&self, column: &str, positions: &[u64]) -> Result<ArrayRef> {
+        select(self.schema(), &[column])?;
+        let field = self
+            .schema()
+            .fields
+            .iter()
+            .find(|field| field.name == column);
+        let Some(field) = field.filter(|field| field.is_blob()).cloned() else {
+            return Err(EngineError::invalid_input(format!(
+                "column '{column}' has no large objects: its values are read by a scan or a take"
+            )));
+        };
+        let wanted = sorted(positions);
+        let arrays = TakePlan::new(self, &wanted)?
+            .run(move |reader, rows| reader.read_blobs(&field, rows))?;
+        let arrays: Vec<&dyn Array> = arrays.iter().map(AsRef::as_ref).collect();
+        let found = match arrays.as_slice() {
+            [] => new_empty_array(&DataType::LargeBinary),
+            many => concat(many)?,
+        };
+        match places(positions, &wanted) {
+            None => Ok(found),
+            Some(places) => Ok(take(&found, &places, None)?),
+        }
+    }
+}
+
+/// Each position once, in order.
+fn sorted(positions: &[u64]) -> Vec<u64> {
+    let mut sorted = positions.to_vec();
+    sorted.sort_unstable();
+    sorted.dedup();
+    sorted
+}
+
+/// Rows to read, by the fragment that holds them.
+#[derive(Debug)]
+struct TakePlan {
+    dataset: Dataset,
+    parts: Vec<Part>,
+}
+
+/// Rows of one fragment.
+#[derive(Debug)]
+struct Part {
+    /// The fragment's place among those of the dataset.
+    fragment: usize,
+    /// The number of the first row that is not deleted, within the dataset.
+    first_row: u64,
+    positions: Vec<u64>,
+}
+
+impl TakePlan {
+    fn new(dataset: &Dataset, wanted: &[u64]) -> Result<Self> {
+        let mut parts = Vec::new();
+        let mut rest = wanted;
         let mut first_row = 0;
-        for fragment in self.fragments() {
+        for (at, fragment) in dataset.fragments().iter().enumerate() {
             if rest.is_empty() {
                 break;
             }
-            let rows = self.count_fragment(fragment)?;
-            let here = rest.partition_point(|&position| position < first_row + rows);
-            if here > 0 {
-                let reader = self.open_fragment(fragment)?;
-                let offsets = physical_rows(&reader, &rest[..here], first_row)?;
-                let ranges = RowRanges::from_sorted_indices(&offsets)?;
-                batches.push(reader.read(&reader.project(&schema)?, &ranges)?);
+            let rows = dataset.count_fragment(fragment)?;
+            let (here, behind) =
+                rest.split_at(rest.partition_point(|&position| position < first_row + rows));
+            if !here.is_empty() {
+                parts.push(Part {
+                    fragment: at,
+                    first_row,
+                    positions: here.to_vec(),
+                });
             }
-            rest = &rest[here..];
+            rest = behind;
             first_row += rows;
         }
-        if let Some(&index) = rest.last() {
-            return Err(EngineError::RowOutOfRange {
+        match rest.last() {
+            Some(&index) => Err(EngineError::RowOutOfRange {
                 index,
                 rows: first_row,
-            });
+            }),
+            None => Ok(Self {
+                dataset: dataset.clone(),
+                parts,
+            }),
         }
-        let found = match batches.as_slice() {
-            [one] => one.clone(),
-            many => concat_batches(&Arc::new(schema.to_arrow()?), many)?,
-        };
-        in_order(found, positions, &wanted)
+    }
+
+    /// What `read` makes of the rows of each fragment; of several fragments in parallel, unless the
+    /// rows are so few that waking another thread would take longer.
+    fn run<R: Send + 'static>(
+        self,
+        read: impl Fn(&FragmentReader, &RowRanges) -> Result<R> + Send + Sync + 'static,
+    ) -> Result<Vec<R>> {
+        let rows: usize = self.parts.iter().map(|part| part.positions.len()).sum();
+        let total = self.parts.len();
+        if total < 2 || rows < MIN_PARALLEL_ROWS {
+            return (0..total).map(|part| self.read(part, &read)).collect();
+        }
+        let workers = self.dataset.store().read_parallelism();
+        let mut tasks = Ordered::new(total, workers, move |part| self.read(part, &read));
+        let mut results = Vec::with_capacity(total);
+        loop {
+            match tasks.next() {
+                Next::Ready(result) => results.push(result?),
+                Next::Done => return Ok(results),
+                Next::Forked => return Err(EngineError::Forked),
+            }
+        }
+    }
+
+    fn read<R>(
+        &self,
+        part: usize,
+        read: impl Fn(&FragmentReader, &RowRanges) -> Result<R>,
+    ) -> Result<R> {
+        let part = &self.parts[part];
+        let fragment = &self.dataset.fragments()[part.fragment];
+        let reader = self.dataset.open_fragment(fragment)?;
+        let offsets = physical_rows(&reader, &part.positions, part.first_row)?;
+        read(&reader, &RowRanges::from_sorted_indices(&offsets)?)
     }
 }
 
@@ -101,19 +214,13 @@ fn nth_live(deleted: &RoaringBitmap, n: u64, end: u64) -> Option<u64> {
     (low < end).then_some(low)
 }
 
-/// Rearranges rows that were read in ascending order.
-fn in_order(found: RecordBatch, positions: &[u64], sorted: &[u64]) -> Result<RecordBatch> {
-    if positions == sorted {
-        return Ok(found);
-    }
-    let places: UInt64Array = positions
-        .iter()
-        .map(|position| {
-            let place = sorted.partition_point(|p| p < position);
-            u64::try_from(place).unwrap_or(u64::MAX)
-        })
-        .collect();
-    Ok(take_record_batch(&found, &places)?)
+/// For each position its place among the sorted ones; `None` if they are the same.
+fn places(positions: &[u64], sorted: &[u64]) -> Option<UInt64Array> {
+    let place = |position: &u64| {
+        let place = sorted.partition_point(|p| p < position);
+        u64::try_from(place).unwrap_or(u64::MAX)
+    };
+    (positions != sorted).then(|| positions.iter().map(place).collect())
 }
 
 #[cfg(test)]

@@ -20,7 +20,9 @@ pub use error::{FileError, FileErrorKind, Result};
 pub use layout::{
     Blob, Constant, DictionaryItems, FullZip, Layer, MiniBlock, PageLayout, ZipWidth,
 };
-pub use read::{FileReader, Projection, ReadOptions, ReadPlan, RowRanges};
+pub use read::{
+    ColumnDescription, FileReader, PageDescription, Projection, ReadOptions, ReadPlan, RowRanges,
+};
 pub use schema::{Field, LogicalType, Schema};
 pub use version::FileVersion;
 pub use write::{FileWriter, WriteOptions, WrittenFile};

@@ -116,6 +116,13 @@ impl NativeDataset {
         ))
     }
 
+    /// The bytes of large objects, as a batch of one column.
+    fn take_blobs(&self, py: Python<'_>, column: &str, indices: Vec<u64>) -> Result<NativeBatch> {
+        let blobs = py.detach(|| self.0.take_blobs(column, &indices))?;
+        let batch = arrow_array::RecordBatch::try_from_iter([(column, blobs)]);
+        Ok(NativeBatch(batch.map_err(pennon::EngineError::from)?))
+    }
+
     fn delete(
         &self,
         py: Python<'_>,

@@ -8,6 +8,7 @@ mod capsule;
 mod commit;
 mod dataset;
 mod error;
+mod file;
 mod scan;
 mod write;
 
@@ -26,6 +27,8 @@ mod _native {
     use crate::commit::commit_fragments;
     #[pymodule_export]
     use crate::dataset::NativeDataset;
+    #[pymodule_export]
+    use crate::file::{NativeFileReader, NativeFileWriter};
     #[pymodule_export]
     use crate::scan::{NativeBatch, NativeScan};
     #[pymodule_export]

@@ -15,6 +15,7 @@ mod builder;
 mod coding;
 mod column;
 mod constant;
+mod describe;
 mod full_zip;
 mod mini_block;
 mod plan;
@@ -28,6 +29,7 @@ pub(crate) mod starts;
 pub(crate) mod validity;
 pub(crate) mod values;
 
+pub use describe::{ColumnDescription, PageDescription};
 pub use plan::ReadPlan;
 pub use projection::Projection;
 pub use reader::{FileReader, ReadOptions};

@@ -28,12 +28,12 @@ const CACHE_BYTES: usize = 64 << 20;
 /// is read when the column is first asked for, and kept for the reads that follow.
 #[derive(Debug)]
 pub struct FileReader {
-    source: Source,
+    pub(super) source: Source,
     footer: Footer,
     schema: Schema,
     num_rows: u64,
-    global_buffers: Vec<Range<u64>>,
-    column_metadata: Vec<Range<u64>>,
+    pub(super) global_buffers: Vec<Range<u64>>,
+    pub(super) column_metadata: Vec<Range<u64>>,
     columns: Columns,
     cache: Mutex<PageCache>,
 }

@@ -5,7 +5,7 @@ use pennon_codec::general::Scheme;
 
 /// A buffer, by its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum BufferRef {
+pub(crate) enum BufferRef {
     /// Among the page's.
     Page(u32),
     /// Among the column's.
@@ -14,7 +14,7 @@ pub(super) enum BufferRef {
 
 /// What is around a buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Compression {
+pub(crate) enum Compression {
     /// Nothing, said aloud.
     Nothing,
     /// A general purpose compressor around the whole buffer.
@@ -23,7 +23,7 @@ pub(super) enum Compression {
 
 /// How rows lie in buffers. Its message names each buffer by number.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum ArrayEncoding {
+pub(crate) enum ArrayEncoding {
     /// Values of one width, back to back.
     Flat {
         /// Bits of one value: 1, or a multiple of 8.

@@ -26,6 +26,7 @@ mod stream;
 mod strings;
 
 pub(crate) use blob::descriptor;
+pub(crate) use encoding::ArrayEncoding;
 pub(crate) use fields::encoders_of;
 pub(crate) use page::Column;
 pub(crate) use plan::ArrayPlan;

@@ -118,6 +118,11 @@ impl FileWriter {
         Ok(self.global_buffers.len())
     }
 
+    /// Adds to the metadata of the file's schema.
+    pub fn add_schema_metadata(&mut self, key: String, value: String) {
+        self.schema.metadata.insert(key, value);
+    }
+
     /// How many rows were appended so far.
     pub fn rows(&self) -> u64 {
         self.rows
