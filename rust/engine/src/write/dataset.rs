@@ -95,6 +95,8 @@ impl Dataset {
         batches: &mut dyn Iterator<Item = Result<RecordBatch>>,
         options: &WriteOptions,
     ) -> Result<Self> {
+        // Files of the old version and newer ones do not mix.
+        self.manifest().data_version()?;
         let files = self.file_options(options)?;
         let target = self.schema();
         let fragments = write_fragments(self.store().as_ref(), target, schema, batches, &files)?;
