@@ -271,7 +271,7 @@ impl Planner<'_> {
                     length: length.saturating_add(1),
                     ..page
                 };
-                let rows = vec![(0, Vec::from([0..length]))];
+                let rows = vec![(0, std::iter::once(0..length).collect())];
                 let offsets = self.offsets(&[page], 8, &rows)?.pop().unwrap_or_default();
                 let (first, last) = match (offsets.first(), offsets.last()) {
                     (Some(&first), Some(&last)) if last <= self.reader.size() => (first, last),
