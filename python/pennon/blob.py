@@ -13,6 +13,10 @@ class BlobFile(io.BytesIO):
     Made by :meth:`pennon.LanceDataset.take_blobs`.
     """
 
+    def readall(self) -> bytes:
+        """Return the bytes from the current position on."""
+        return self.read()
+
     def size(self) -> int:
         """Return the number of bytes."""
         return len(self.getbuffer())

@@ -10,6 +10,7 @@ mod layout;
 mod levels;
 mod read;
 mod schema;
+mod v0_1;
 mod v2_0;
 mod version;
 mod write;

@@ -9,6 +9,8 @@ use crate::{FileError, FileErrorKind};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum FileVersion {
+    /// 0.1, also called legacy: pages of plain values. It is read and not written.
+    V0_1,
     /// 2.0: array encodings, one column per struct header and list.
     V2_0,
     /// 2.1: structural layouts with repetition and definition levels.
@@ -24,6 +26,7 @@ impl FileVersion {
     /// The pair of numbers in a file's footer. 2.0 says (0, 3) there, for history's sake.
     pub fn footer_pair(self) -> (u16, u16) {
         match self {
+            Self::V0_1 => (0, 2),
             Self::V2_0 => (0, 3),
             Self::V2_1 => (2, 1),
             Self::V2_2 => (2, 2),
@@ -43,6 +46,7 @@ impl FileVersion {
     /// The pair of numbers in a manifest's entry for a data file.
     pub fn manifest_pair(self) -> (u32, u32) {
         match self {
+            Self::V0_1 => (0, 2),
             Self::V2_0 => (2, 0),
             Self::V2_1 => (2, 1),
             Self::V2_2 => (2, 2),
@@ -62,6 +66,7 @@ impl FileVersion {
     /// The name in a manifest's data format and in the `data_storage_version` option.
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::V0_1 => "0.1",
             Self::V2_0 => "2.0",
             Self::V2_1 => "2.1",
             Self::V2_2 => "2.2",
@@ -87,7 +92,7 @@ impl FromStr for FileVersion {
             other => Err(FileError::new(
                 FileErrorKind::Unsupported,
                 format!(
-                    "data storage version '{other}' is not supported: this release knows \
+                    "data storage version '{other}' is not supported: this release writes \
                      2.0, 2.1 and 2.2 (alias 'stable')"
                 ),
             )),

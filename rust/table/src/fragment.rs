@@ -250,12 +250,23 @@ impl DataFile {
     }
 
     /// The fields that the table still has and their columns.
+    ///
+    /// A file of version 0.1 has no numbers for its columns: the field's id stands for them.
     pub fn columns(&self) -> impl Iterator<Item = (i32, u32)> {
+        let columns = match self.is_legacy() {
+            true => &self.fields,
+            false => &self.column_indices,
+        };
         self.fields
             .iter()
-            .zip(&self.column_indices)
+            .zip(columns)
             .filter(|(field, _)| **field != TOMBSTONE)
             .filter_map(|(field, column)| Some((*field, u32::try_from(*column).ok()?)))
+    }
+
+    /// Whether the file's version is 0.1, which is read and not written.
+    fn is_legacy(&self) -> bool {
+        self.major == 0 && self.minor <= 2
     }
 
     /// The file's version, when it is one that this release knows.

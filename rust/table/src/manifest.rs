@@ -47,8 +47,8 @@ impl Manifest {
         match &self.rest.data_format {
             Some(format) => format.version.parse().map_err(|_| {
                 TableError::unsupported(format!(
-                    "the dataset's data storage version '{}' is not supported; this release \
-                     knows 2.0, 2.1 and 2.2",
+                    "the dataset's data storage version '{}' cannot be written; this release \
+                     writes 2.0, 2.1 and 2.2",
                     format.version
                 ))
             }),
@@ -56,7 +56,8 @@ impl Manifest {
                 let files = self.fragments.iter().flat_map(|fragment| &fragment.files);
                 let known = files.map(|file| file.version()).next();
                 known.unwrap_or(Some(FileVersion::DEFAULT)).ok_or_else(|| {
-                    TableError::unsupported("data storage version 0.1 (legacy) is not supported")
+                    TableError::unsupported("data storage version 0.1 (legacy) cannot be written; this release writes 2.0, \
+                         2.1 and 2.2")
                 })
             }
         }

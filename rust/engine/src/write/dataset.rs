@@ -95,6 +95,8 @@ impl Dataset {
         batches: &mut dyn Iterator<Item = Result<RecordBatch>>,
         options: &WriteOptions,
     ) -> Result<Self> {
+        // Files of the old version and newer ones do not mix.
+        self.manifest().data_version()?;
         let files = self.file_options(options)?;
         let target = self.schema();
         let fragments = write_fragments(self.store().as_ref(), target, schema, batches, &files)?;
@@ -157,7 +159,10 @@ pub fn write_uncommitted(
     let existing = if append { open_existing(uri)? } else { None };
     let (target, version) = match (&existing, version) {
         (Some(dataset), None) => (dataset.schema().clone(), dataset.manifest().data_version()?),
-        (Some(dataset), Some(version)) => (dataset.schema().clone(), version),
+        (Some(dataset), Some(version)) => {
+            dataset.manifest().data_version()?;
+            (dataset.schema().clone(), version)
+        }
         (None, version) => {
             let version = version.unwrap_or(FileVersion::DEFAULT);
             (Schema::from_arrow_for(schema, version)?, version)

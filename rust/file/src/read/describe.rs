@@ -7,7 +7,7 @@ use super::FileReader;
 use crate::container::metadata::{ColumnMetadata, PageEncoding};
 use crate::layout::PageLayout;
 use crate::v2_0::ArrayEncoding;
-use crate::{FileVersion, Result};
+use crate::{FileError, FileVersion, Result};
 
 /// A column as the file describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,6 +37,9 @@ impl FileReader {
     pub fn describe_columns(&self) -> Result<Vec<ColumnDescription>> {
         let ranges: Vec<_> = self.column_metadata.iter().cloned().enumerate().collect();
         let describe = |bytes: &[u8]| match self.version() {
+            FileVersion::V0_1 => Err(FileError::unsupported(
+                "files of version 0.1 do not describe their pages",
+            )),
             FileVersion::V2_0 => describe::<ArrayEncoding>(bytes, self.source.size),
             _ => describe::<PageLayout>(bytes, self.source.size),
         };

@@ -12,6 +12,7 @@ use super::column::{PagePlan, PageReader};
 use super::projection::{Leaf, Projection};
 use super::reader::FileReader;
 use super::rows::RowRanges;
+use crate::v0_1::PagesPlan;
 use crate::v2_0::ArrayPlan;
 use crate::{FileError, FileVersion, Result};
 
@@ -32,6 +33,8 @@ enum Columns {
     Structural(Vec<ColumnPlan>),
     /// Arrays of 2.0.
     Arrays(ArrayPlan),
+    /// Pages of 0.1.
+    Pages(PagesPlan),
 }
 
 /// The pages of one leaf that a read takes part of.
@@ -64,6 +67,11 @@ impl ReadPlan {
             )));
         }
         let (columns, byte_ranges) = match reader.version() {
+            FileVersion::V0_1 => {
+                let metadata = reader.legacy()?;
+                let (plan, byte_ranges) = PagesPlan::new(reader, metadata, projection, rows)?;
+                (Columns::Pages(plan), byte_ranges)
+            }
             FileVersion::V2_0 => {
                 let (plan, byte_ranges) = ArrayPlan::new(reader, projection, rows)?;
                 (Columns::Arrays(plan), byte_ranges)
@@ -119,6 +127,7 @@ impl ReadPlan {
             Columns::Structural(columns) => {
                 decode_columns(&self.projection, &columns, &bytes, rows, fetch)?
             }
+            Columns::Pages(plan) => plan.decode(&self.projection, bytes, rows)?,
             Columns::Arrays(plan) => plan.decode(&self.projection, bytes, rows)?,
         };
         let options = RecordBatchOptions::new().with_row_count(Some(rows));

@@ -7,7 +7,7 @@ use arrow_schema::{DataType, Field as ArrowField, FieldRef, Schema as ArrowSchem
 use super::FileReader;
 use super::shape::Shape;
 use crate::schema::Field;
-use crate::{FileError, Result};
+use crate::{FileError, FileVersion, Result};
 
 /// Fields to read and the columns of the file that hold them.
 #[derive(Debug, Clone)]
@@ -95,6 +95,9 @@ impl Projection {
     pub fn all(reader: &FileReader) -> Result<Self> {
         let schema = reader.schema();
         let columns = schema.columns(reader.version());
+        if reader.version() == FileVersion::V0_1 {
+            return Self::new(schema.fields.clone(), |id| u32::try_from(id).ok());
+        }
         let ids: Vec<i32> = columns.iter().map(|field| field.id).collect();
         Self::new(schema.fields.clone(), |id| {
             let column = ids.iter().position(|&column| column == id)?;

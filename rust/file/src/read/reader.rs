@@ -15,9 +15,9 @@ use super::plan::ReadPlan;
 use super::projection::{Leaf, Projection};
 use super::rows::RowRanges;
 use super::source::Source;
-use crate::container::footer::{Footer, parse_offset_table};
+use crate::container::footer::{Footer, checked_range, parse_offset_table};
 use crate::container::metadata::ColumnMetadata;
-use crate::{FileError, FileVersion, OpenSidecar, Result, Schema, blob, v2_0};
+use crate::{FileError, FileVersion, OpenSidecar, Result, Schema, blob, v0_1, v2_0};
 
 /// How much memory prepared pages may take per file before the oldest are forgotten.
 const CACHE_BYTES: usize = 64 << 20;
@@ -29,7 +29,7 @@ const CACHE_BYTES: usize = 64 << 20;
 #[derive(Debug)]
 pub struct FileReader {
     pub(super) source: Source,
-    footer: Footer,
+    version: FileVersion,
     schema: Schema,
     num_rows: u64,
     pub(super) global_buffers: Vec<Range<u64>>,
@@ -45,6 +45,8 @@ enum Columns {
     Structural(Vec<OnceLock<Column>>),
     /// Of 2.0.
     Arrays(Vec<OnceLock<v2_0::Column>>),
+    /// Of 0.1, whose columns are found through the page table.
+    Pages(v0_1::Metadata),
 }
 
 /// Which pages are prepared, oldest first, and the memory that they take.
@@ -94,6 +96,9 @@ impl FileReader {
 
     fn open_source(source: Arc<dyn ReadAt>, options: ReadOptions) -> Result<Self> {
         let mut source = Source::open(source)?;
+        if v0_1::is_legacy(source.tail()) {
+            return Self::open_legacy(source);
+        }
         let footer = Footer::parse(source.tail(), source.size)?;
         let end = source.end_of_metadata();
         let table = source.metadata(footer.global_table())?;
@@ -117,7 +122,7 @@ impl FileReader {
         let cache = Mutex::default();
         Ok(Self {
             source,
-            footer,
+            version: footer.version,
             schema,
             num_rows,
             global_buffers,
@@ -127,9 +132,39 @@ impl FileReader {
         })
     }
 
+    fn open_legacy(source: Source) -> Result<Self> {
+        let metadata = v0_1::Metadata::read(source.tail(), |position, size| {
+            source.metadata(range_in(position, size, source.size)?)
+        })?;
+        Ok(Self {
+            version: FileVersion::V0_1,
+            schema: metadata.schema.clone(),
+            num_rows: metadata.batches.num_rows(),
+            global_buffers: Vec::new(),
+            column_metadata: Vec::new(),
+            columns: Columns::Pages(metadata),
+            cache: Mutex::default(),
+            source,
+        })
+    }
+
+    /// What a file of version 0.1 says about itself.
+    pub(super) fn legacy(&self) -> Result<&v0_1::Metadata> {
+        match &self.columns {
+            Columns::Pages(metadata) => Ok(metadata),
+            _ => Err(FileError::unsupported("columns where pages belong")),
+        }
+    }
+
+    /// Bytes that say where others are.
+    pub(crate) fn read_metadata(&self, position: u64, size: u64) -> Result<Bytes> {
+        let range = range_in(position, size, self.source.size)?;
+        self.source.metadata(range)
+    }
+
     /// The file's version.
     pub fn version(&self) -> FileVersion {
-        self.footer.version
+        self.version
     }
 
     /// The file's own schema: the fields that it stores, with the ids that the table gave them.
@@ -379,6 +414,7 @@ impl FileReader {
                         column.page(page).forget();
                     }
                 }
+                Columns::Pages(_) => {}
                 Columns::Arrays(columns) => {
                     if let Some(column) = columns.get(column).and_then(OnceLock::get) {
                         column.forget(page);
@@ -387,6 +423,12 @@ impl FileReader {
             }
         }
     }
+}
+
+fn range_in(position: u64, size: u64, file_size: u64) -> Result<Range<u64>> {
+    checked_range(position, size, file_size).ok_or_else(|| {
+        FileError::corrupt(format!("{size} bytes at {position} are not in the file"))
+    })
 }
 
 /// A place for each column.

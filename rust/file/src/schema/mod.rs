@@ -87,6 +87,11 @@ impl Schema {
     /// [`FileErrorKind::Schema`](crate::FileErrorKind::Schema), naming the field and the version
     /// that can hold it.
     pub fn check_version(&self, version: FileVersion) -> Result<()> {
+        if version == FileVersion::V0_1 {
+            return Err(FileError::unsupported(
+                "files of version 0.1 are not written: this release writes 2.0, 2.1 and 2.2",
+            ));
+        }
         self.fields
             .iter()
             .try_for_each(|field| field.check_version(version, &field.name))

@@ -69,6 +69,8 @@ fn apply(
 ) -> Result<()> {
     match operation {
         Operation::Append { fragments } => {
+            // Files of today do not go beside those of 0.1.
+            next.data_version()?;
             let new = admit(next, fragments)?;
             Arc::make_mut(&mut next.fragments).extend(new);
         }
