@@ -179,7 +179,7 @@ fn check(case: &Case) -> std::result::Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { max_shrink_iters: 300, ..ProptestConfig::with_cases(160) })]
+    #![proptest_config(ProptestConfig { max_shrink_iters: 300, ..ProptestConfig::with_cases(420) })]
 
     #[test]
     fn files_of_2_0_give_back_what_they_were_given(case in any_cases(FileVersion::V2_0)) {
