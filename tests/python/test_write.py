@@ -245,3 +245,23 @@ def test_an_existing_dataset_is_named_with_the_way_out(uri: str) -> None:
     assert uri in str(caught.value)
     assert "append" in str(caught.value)
     assert caught.value.uri == uri
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array([{"x": i, "y": {"z": {"w": str(i)}}} for i in range(1000)]),
+        pa.array([None if i % 5 == 0 else {"x": {"y": [{"z": i}]}} for i in range(1000)]),
+        pa.ListArray.from_arrays(
+            pa.array(range(0, 991, 10), pa.int32()),
+            pa.array([{"x": {"y": None if i % 3 else i}} for i in range(1000)]).slice(7),
+        ),
+    ],
+    ids=["structs", "nulls", "lists"],
+)
+def test_slices_of_structs_within_structs_are_written_as_they_are(column: pa.Array) -> None:
+    table = pa.table({"a": column}).slice(13)
+    parts = table.to_reader(max_chunksize=17)
+    for number, data in enumerate([parts, table, table.to_batches()[0]]):
+        dataset = pennon.write_dataset(data, f"memory://nested-slices-{number}", mode="overwrite")
+        assert dataset.to_table().to_pylist() == table.to_pylist()
