@@ -129,6 +129,36 @@ fn fixed_list_array(
     )?))
 }
 
+/// How many items lists have, by what their offsets say: no more than the type can count.
+pub(crate) fn item_count(data_type: &DataType, items: u64) -> Result<usize> {
+    let most = match data_type {
+        DataType::LargeList(_) => i64::MAX.unsigned_abs(),
+        _ => u64::from(i32::MAX.unsigned_abs()),
+    };
+    let items = usize::try_from(items).ok().filter(|_| items <= most);
+    items.ok_or_else(|| FileError::corrupt("lists of more items than their type can count"))
+}
+
+/// The columns of a struct. Those that the file does not hold come last: how many nulls they are is
+/// only a claim of the file until another column has shown as many values.
+pub(crate) fn absent_last<P>(
+    plans: Vec<P>,
+    children: &[Node],
+    is_absent: impl Fn(&P) -> bool,
+    mut decode: impl FnMut(P, &Node) -> Result<ArrayRef>,
+) -> Result<Vec<ArrayRef>> {
+    let mut order: Vec<(usize, P)> = plans.into_iter().enumerate().collect();
+    order.sort_by_key(|(_, plan)| is_absent(plan));
+    let mut columns = vec![None; order.len()];
+    for ((place, plan), child) in order
+        .into_iter()
+        .filter_map(|(place, plan)| Some(((place, plan), children.get(place)?)))
+    {
+        columns[place] = Some(decode(plan, child)?);
+    }
+    Ok(columns.into_iter().flatten().collect())
+}
+
 /// Lists, or maps, whose items are all of `values`.
 pub(crate) fn list_array(
     data_type: &DataType,

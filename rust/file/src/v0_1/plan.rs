@@ -11,7 +11,7 @@ use super::decode::{Items, Run, fixed};
 use super::metadata::Metadata;
 use super::page_table::{Page, pages};
 use crate::levels::LayerValues;
-use crate::read::assemble::{list_array, struct_array};
+use crate::read::assemble::{absent_last, item_count, list_array, struct_array};
 use crate::read::present::present;
 use crate::read::projection::{Leaf, Node, NodeKind, Projection};
 use crate::read::reader::FileReader;
@@ -311,15 +311,16 @@ impl FieldPlan {
                 array.map_err(|error| error.in_column(&plan.leaf.name))
             }
             (Self::Struct(plans), NodeKind::Struct(children)) => {
-                let children = plans.into_iter().zip(children);
-                let columns = children
-                    .map(|(plan, child)| plan.decode(child, bytes, len))
-                    .collect::<Result<_>>()?;
+                let is_absent = |plan: &Self| matches!(plan, Self::Absent);
+                let columns = absent_last(plans, children, is_absent, |plan, child| {
+                    plan.decode(child, bytes, len)
+                })?;
                 struct_array(node, columns, None)
             }
             (Self::List(layer, plan), NodeKind::List { item, .. }) => {
-                let items = usize::try_from(layer.ends.last().copied().unwrap_or(0));
-                let items = plan.decode(item, bytes, items.map_err(|_| too_many())?)?;
+                let items = layer.ends.last().copied().unwrap_or(0);
+                let items = item_count(node.field.data_type(), items.unsigned_abs())?;
+                let items = plan.decode(item, bytes, items)?;
                 list_array(node.field.data_type(), layer, items)
             }
             _ => Err(FileError::corrupt("a plan for another projection")),

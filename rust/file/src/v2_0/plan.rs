@@ -13,7 +13,7 @@ use super::decode::Task;
 use super::lists::{ListReader, Lists};
 use super::page::Column;
 use super::stream::{Rounds, Supply};
-use crate::read::assemble::{list_array, struct_array};
+use crate::read::assemble::{absent_last, item_count, list_array, struct_array};
 use crate::read::present::present;
 use crate::read::projection::{Leaf, Node, NodeKind, Projection};
 use crate::read::reader::FileReader;
@@ -364,15 +364,14 @@ impl FieldPlan {
                 array.map_err(|error| error.in_column(&plan.leaf.name))
             }
             (Self::Struct(plans), NodeKind::Struct(children)) => {
-                let children = plans.into_iter().zip(children);
-                let columns = children
-                    .map(|(plan, child)| plan.decode(child, bytes, len))
-                    .collect::<Result<_>>()?;
+                let is_absent = |plan: &Self| matches!(plan, Self::Absent);
+                let columns = absent_last(plans, children, is_absent, |plan, child| {
+                    plan.decode(child, bytes, len)
+                })?;
                 struct_array(node, columns, None)
             }
             (Self::List(lists, plan), NodeKind::List { item, .. }) => {
-                let items = usize::try_from(lists.num_items)
-                    .map_err(|_| FileError::corrupt("lists of too many items"))?;
+                let items = item_count(node.field.data_type(), lists.num_items)?;
                 let items = plan.decode(item, bytes, items)?;
                 list_array(node.field.data_type(), lists.layer, items)
             }
